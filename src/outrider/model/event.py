@@ -1,0 +1,144 @@
+"""Settlement → Event: facts in the past tense. Logs, metrics, Kafka, progress and dashboard only listen.
+
+Every event has `type` and `at`. Fields are added, never renamed or removed.
+"""
+
+from typing import ClassVar, TypeAlias
+
+from msgspec import Struct
+
+from outrider.model.reason import Reason
+from outrider.model.url import Url
+
+
+class _Event(Struct, frozen=True, tag_field="type", kw_only=True):
+    version: ClassVar[int] = 1
+    at: float
+
+
+class UrlAdmitted(_Event, frozen=True, tag="url_admitted"):
+    url: Url
+    site: str
+
+
+class UrlRefused(_Event, frozen=True, tag="url_refused"):
+    """Admission said no: by `rule`, on `evidence`."""
+
+    url: Url
+    reason: Reason
+    rule: str
+    evidence: str = ""
+
+
+class PageFetched(_Event, frozen=True, tag="webpage_fetched"):
+    """S4-14, with both ends of the redirects (C10). `fetched_at` is ISO 8601 with its zone (H4-10)."""
+
+    url: Url
+    requested_url: Url
+    final_url: Url
+    site: str
+    status_code: int
+    content_type: str | None
+    content_length: int
+    content_hash: str
+    fetched_at: str
+    cache_key: str = ""
+    fetch_id: str = ""
+
+
+class PageUnchanged(_Event, frozen=True, tag="page_unchanged"):
+    url: Url
+    site: str
+
+
+class PageMoved(_Event, frozen=True, tag="page_moved"):
+    url: Url
+    site: str
+    to: Url
+
+
+class PageSkipped(_Event, frozen=True, tag="page_skipped"):
+    url: Url
+    site: str
+    reason: Reason
+    detail: str = ""
+
+
+class PageFailed(_Event, frozen=True, tag="page_failed"):
+    """This visit failed. `due_at` is when the next one is owed; None when there is none."""
+
+    url: Url
+    site: str
+    reason: Reason
+    status: int | None = None
+    due_at: float | None = None
+    detail: str = ""
+
+
+class UrlDied(_Event, frozen=True, tag="url_died"):
+    """A dead letter was written."""
+
+    url: Url
+    site: str
+    reason: Reason
+    visits: int
+
+
+class RequestRetried(_Event, frozen=True, tag="request_retried"):
+    url: Url
+    site: str
+    reason: Reason
+    wait: float
+
+
+class SiteWentDown(_Event, frozen=True, tag="site_went_down"):
+    """The breaker opened, or opened again after a failed probe."""
+
+    site: str
+    reason: Reason
+    probe_at: float
+    openings: int
+
+
+class SiteProbed(_Event, frozen=True, tag="site_probed"):
+    site: str
+    alive: bool
+
+
+class SiteCameBack(_Event, frozen=True, tag="site_came_back"):
+    site: str
+    down_since: float
+
+
+class SiteSlowedDown(_Event, frozen=True, tag="site_slowed_down"):
+    """It asked us to wait (429, or 503 with Retry-After)."""
+
+    site: str
+    interval: float
+    not_before: float
+
+
+class SiteSetAside(_Event, frozen=True, tag="site_set_aside"):
+    """Down for so long that its tasks were ended; `revive` brings them back."""
+
+    site: str
+    reason: Reason
+    down_since: float
+
+
+Event: TypeAlias = (
+    UrlAdmitted
+    | UrlRefused
+    | PageFetched
+    | PageUnchanged
+    | PageMoved
+    | PageSkipped
+    | PageFailed
+    | UrlDied
+    | RequestRetried
+    | SiteWentDown
+    | SiteProbed
+    | SiteCameBack
+    | SiteSlowedDown
+    | SiteSetAside
+)

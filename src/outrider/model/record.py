@@ -1,0 +1,129 @@
+"""What is kept of a visit: one page record, and evidence for each claim in it. Field names in JSON are those of S1.
+
+These are the shapes; building them from a `Visit` is `fetch/evidence.py`'s. `load_time` and the numbers in
+`FetchTiming` are milliseconds and ISO dates because their readers expect that; everywhere else time is seconds.
+"""
+
+from enum import StrEnum
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from outrider.model.outcome import Headers
+
+
+class Confidence(StrEnum):
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+class PageStatus(StrEnum):
+    FETCHED = "fetched"
+    NOT_MODIFIED = "not_modified"
+    MOVED = "moved"
+    SKIPPED = "skipped"
+    FAILED = "failed"
+
+
+class PageMetadata(Struct, frozen=True, rename="camel"):
+    """S1-16, and what C10 adds. `content_length` is of decoded bytes, 0 when robots blocked the page."""
+
+    status: PageStatus
+    final_url: str
+    content_type: str | None
+    content_length: int
+    redirect_count: int
+    robots_blocked: bool
+    confidence: Confidence
+    skip_content_extraction: bool
+    fetched_at: str
+    error: str | None = None
+    reason: str | None = None
+    content_hash: str | None = None
+    attempts: int = 0
+    retries: int = 0
+    truncated: bool = False
+
+
+class Page(Struct, frozen=True, rename="camel"):
+    """S1-15. `fetch_id` is one per visit: a repeated write of the same visit is the same record."""
+
+    fetch_id: str
+    scan_id: str
+    url: str
+    status_code: int
+    load_time: int
+    metadata: PageMetadata
+
+
+class HttpResponse(Struct, frozen=True, rename="camel", tag_field="kind", tag="http_response"):
+    status_code: int
+    final_url: str
+    content_type: str | None
+    content_length: int
+    redirect_count: int
+    success: bool
+    error: str | None = None
+
+
+class HttpHeaders(Struct, frozen=True, rename="camel", tag_field="kind", tag="http_headers"):
+    headers: Headers
+
+
+class ChainStep(Struct, frozen=True, rename="camel"):
+    url: str
+    status_code: int
+    location: str | None
+    headers: Headers
+    at: str
+    address: str | None
+
+
+class RedirectChain(Struct, frozen=True, rename="camel", tag_field="kind", tag="redirect_chain"):
+    steps: tuple[ChainStep, ...]
+
+
+class RobotsCheck(Struct, frozen=True, rename="camel", tag_field="kind", tag="robots_check"):
+    """S1-20, with the evidence that DESIGN 2.4 asks for: the deciding line, its group and the file's digest."""
+
+    allowed: bool
+    confidence: Confidence
+    reason: str
+    disallowed_paths: tuple[str, ...] = ()
+    line: int | None = None
+    rule: str | None = None
+    group: str | None = None
+    digest: str | None = None
+
+
+class FetchTiming(Struct, frozen=True, rename="camel", tag_field="kind", tag="fetch_timing"):
+    start_time: str
+    end_time: str
+    duration: int
+    dns: float = 0.0
+    connect: float = 0.0
+    tls: float = 0.0
+    first_byte: float = 0.0
+    total: float = 0.0
+
+
+class FetchError(Struct, frozen=True, rename="camel", tag_field="kind", tag="fetch_error"):
+    """S1-22: `status_code` is 0 for a network error."""
+
+    message: str
+    error_type: str
+    status_code: int
+    reason: str
+
+
+EvidenceContent: TypeAlias = HttpResponse | HttpHeaders | RedirectChain | RobotsCheck | FetchTiming | FetchError
+
+
+class Evidence(Struct, frozen=True, rename="camel"):
+    """One fact about one visit. `metadata` holds the few of its fields that people filter by."""
+
+    fetch_id: str
+    url: str
+    content: EvidenceContent
+    metadata: dict[str, str | int | float | bool | None]
