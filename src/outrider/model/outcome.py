@@ -21,7 +21,10 @@ class Scope(StrEnum):
 
 
 class Failure(Struct, frozen=True):
-    """Two axes (H3-1): whose fault, and whether asking again could help. `retry_after` is what the site asked for."""
+    """Two axes (H3-1): whose fault, and whether asking again could help. `retry_after` is what the site asked for.
+
+    `stale`: a kept connection was already closed, so that the request most likely never arrived.
+    """
 
     reason: Reason
     scope: Scope = Scope.URL
@@ -29,6 +32,7 @@ class Failure(Struct, frozen=True):
     status: int | None = None
     retry_after: float | None = None
     detail: str = ""
+    stale: bool = False
 
 
 class Timing(Struct, frozen=True):

@@ -40,13 +40,14 @@ class Skip(Struct, frozen=True, tag="skip"):
 
 
 class Later(Struct, frozen=True, tag="later"):
-    """Owed another visit at `due_at`, with these counts written back."""
+    """Owed another visit at `due_at`, with these counts written back. `gone` is how often in a row it was missing."""
 
     due_at: float
     reason: Reason
     visits: int
     deferrals: int = 0
     deferred_at: float | None = None
+    gone: int = 0
 
 
 class Dead(Struct, frozen=True, tag="dead"):

@@ -1,0 +1,1 @@
+"""The decisions: pure functions, one question a file."""

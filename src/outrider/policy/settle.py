@@ -1,0 +1,159 @@
+"""What becomes of the task, and of its site, after this visit? Every outcome settles; none is left hanging (H0-5).
+
+The rules of DESIGN 2.1 and 2.2 in one place. A failure of the URL spends one of its visits. A failure of the site
+spends nothing while the site shows no life; once it answered somebody else since, the URL is no longer excused (H4-2),
+but still never becomes a dead letter (S4-5): it is set aside, and `revive` brings it back.
+"""
+
+from typing import Final, TypeAlias, assert_never
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from outrider.model.outcome import Failed, Failure, Fetched, Moved, NotModified, Scope, Skipped, Visit
+from outrider.model.reason import Family, Reason
+from outrider.model.settlement import Dead, Done, Later, MovedTo, Settlement, Skip
+from outrider.model.site import BreakerState, Site
+from outrider.model.task import Task
+from outrider.model.url import Url
+from outrider.policy import breaker as breakers
+from outrider.policy import pace as paces
+from outrider.policy import recrawl
+from outrider.policy.breaker import BreakerLimits, Sign
+from outrider.policy.pace import PaceLimits
+from outrider.policy.recrawl import RecrawlRules
+from outrider.policy.redirect import is_permanent
+
+JITTER: Final = 0.1
+
+
+class SettleRules(Struct, frozen=True):
+    """`recrawl` is None for a crawl that looks once. `rewrite_on_any` is C11's choice."""
+
+    max_visits: int = 3
+    redirect_revisits: int = 1
+    max_deferrals: int = 30
+    max_recoveries: int = 5
+    revisit_backoff: float = 60.0
+    revisit_cap: float = 21_600.0
+    rewrite_on_any: bool = True
+    pace: PaceLimits = PaceLimits()
+    breaker: BreakerLimits = BreakerLimits()
+    recrawl: RecrawlRules | None = None
+
+
+Settled: TypeAlias = tuple[Settlement, Site]
+
+
+def settle(task: Task, visit: Visit, site: Site, rules: SettleRules, *, url: int, jitter: float) -> Settled:
+    """`url` is the task's identity hash. The visit's end is the moment at which all of this is true."""
+    now = visit.ended_at
+    after = settle_site(site, visit, rules, url=url, jitter=jitter)
+    match visit.outcome:
+        case Fetched() | NotModified() as page:
+            return _found(task, visit, page, rules), replace(after, fetched=after.fetched + 1)
+        case Moved(to):
+            return MovedTo(to), after
+        case Skipped(reason, detail):
+            return Skip(reason, detail), after
+        case Failed(failure) if failure.scope is Scope.SITE:
+            return _excused(task, failure, after, rules, now=now, jitter=jitter), after
+        case Failed(failure):
+            return _blamed(task, failure, after, rules, now=now, jitter=jitter), after
+        case _:
+            assert_never(visit.outcome)
+
+
+def settle_site(site: Site, visit: Visit, rules: SettleRules, *, url: int, jitter: float) -> Site:
+    """The site alone: also for a probe, which has no task."""
+    now = visit.ended_at
+    sign = breakers.read_sign(visit.outcome)
+    breaker = breakers.after(site.breaker, sign, url, now, rules.breaker, jitter)
+    site = replace(paces.completed(site, now) if visit.requests else site, breaker=breaker)
+    if sign is Sign.ALIVE:
+        return paces.recover(replace(site, alive_at=now), rules.pace)
+    failure = visit.outcome.failure if isinstance(visit.outcome, Failed) else None
+    if sign is Sign.WAIT and failure is not None:
+        site = paces.slow_down(site, now, failure.retry_after, rules.pace)
+    if breaker.state is BreakerState.OPEN:
+        site = paces.hold_until(site, breaker.probe_at)
+        if failure is not None and breakers.is_given_up(breaker, failure.reason, now, rules.breaker):
+            site = replace(site, set_aside=True)
+    return site
+
+
+def expired(task: Task, deadline: float, rules: SettleRules) -> Later | Dead:
+    """Its lease ran out: the worker died, or the page kills workers. Only so often (H0-5)."""
+    if task.recoveries >= rules.max_recoveries:
+        return Dead(Reason.LEASE_EXPIRED_TOO_OFTEN, task.visits, f"{task.recoveries + 1} leases expired")
+    return Later(deadline, Reason.LEASE_EXPIRED_TOO_OFTEN, task.visits, task.deferrals, task.deferred_at)
+
+
+def _found(task: Task, visit: Visit, page: Fetched | NotModified, rules: SettleRules) -> Done:
+    sha256 = page.body.sha256 if isinstance(page, Fetched) else task.content_sha256
+    changes = task.changes
+    if task.visited_at is not None:
+        changed = sha256 != task.content_sha256
+        changes = recrawl.looked(changes, visit.ended_at - task.visited_at, changed=changed)
+    return Done(
+        url=_name(task, visit, page.url, rules),
+        asked=task.url,
+        status=page.status if isinstance(page, Fetched) else 304,
+        validators=page.validators,
+        changes=changes,
+        sha256=sha256,
+        due_at=visit.ended_at + recrawl.interval(changes, rules.recrawl) if rules.recrawl else None,
+    )
+
+
+def _name(task: Task, visit: Visit, found_at: Url, rules: SettleRules) -> Url:
+    hops = [hop for hop in visit.hops if hop.location is not None]
+    return found_at if rules.rewrite_on_any or all(is_permanent(hop.status) for hop in hops) else task.url
+
+
+def _excused(
+    task: Task, failure: Failure, site: Site, rules: SettleRules, *, now: float, jitter: float
+) -> Later | Skip:
+    if site.set_aside:
+        return Skip(Reason.SITE_UNREACHABLE, failure.reason)
+    if breakers.asks_to_wait(failure):
+        if task.deferrals >= rules.max_deferrals:
+            return Skip(failure.reason, f"put off {task.deferrals} times")
+        return _deferred(task, failure, site, now)
+    answered_since = task.deferred_at is not None and site.alive_at is not None and site.alive_at > task.deferred_at
+    if not answered_since:
+        return _deferred(task, failure, site, now)
+    if task.visits + 1 >= rules.max_visits:
+        return Skip(failure.reason, f"failed {task.visits + 1} times while the site answered others")
+    return Later(
+        max(site.not_before, _revisit_at(task, rules, now, jitter)),
+        failure.reason,
+        task.visits + 1,
+        task.deferrals,
+        deferred_at=now,
+    )
+
+
+def _deferred(task: Task, failure: Failure, site: Site, now: float) -> Later:
+    return Later(max(site.not_before, now), failure.reason, task.visits, task.deferrals + 1, deferred_at=now)
+
+
+def _blamed(task: Task, failure: Failure, site: Site, rules: SettleRules, *, now: float, jitter: float) -> Later | Dead:
+    visits = task.visits + 1
+    due_at = max(_revisit_at(task, rules, now, jitter), now + (failure.retry_after or 0.0), site.not_before)
+    again = Later(due_at, failure.reason, visits, task.deferrals, task.deferred_at)
+    dead = Dead(failure.reason, visits, failure.detail, failure.status)
+    if failure.reason.family is Family.REDIRECT:
+        return again if visits <= rules.redirect_revisits else dead
+    if failure.transient:
+        return again if visits < rules.max_visits else dead
+    was_there = task.visited_at is not None and failure.status in {404, 410}
+    if rules.recrawl and was_there and not recrawl.is_gone(recrawl.missed(task.changes), rules.recrawl):
+        gone = recrawl.missed(task.changes)
+        return Later(now + recrawl.interval(gone, rules.recrawl), failure.reason, task.visits, gone=gone.gone)
+    return dead
+
+
+def _revisit_at(task: Task, rules: SettleRules, now: float, jitter: float) -> float:
+    wait = rules.revisit_backoff * 2.0 ** min(task.visits + 1, 32)
+    return now + min(wait, rules.revisit_cap) * (1 + JITTER * jitter)

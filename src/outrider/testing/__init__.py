@@ -1,0 +1,1 @@
+"""The public test kit: real implementations that a test can steer."""
