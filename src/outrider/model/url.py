@@ -78,11 +78,11 @@ class Url(str):
     @property
     def host(self) -> str:
         """Lower case, in ASCII; an IPv6 address keeps its brackets."""
-        return _split_authority(self.authority)[0]
+        return _split_authority(self.authority, 0)[0]
 
     @property
     def port(self) -> int:
-        return _split_authority(self.authority)[1] or _DEFAULT_PORT[self.scheme]
+        return _split_authority(self.authority, _DEFAULT_PORT[self.scheme])[1]
 
     @property
     def target(self) -> str:
@@ -104,15 +104,14 @@ class Url(str):
 
     def site(self, by: SiteBy = "domain") -> str:
         """The politeness unit. An IP address or a localhost name is its own, with its port (C22, H2-26)."""
-        host, port = _split_authority(self.authority)
-        name = _site_name(host, by)
-        return name or f"{host.rstrip('.')}:{port or _DEFAULT_PORT[self.scheme]}"
+        host, port = _split_authority(self.authority, _DEFAULT_PORT[self.scheme])
+        return _site_name(host, by) or f"{host.rstrip('.')}:{port}"
 
 
-def _split_authority(authority: str) -> tuple[str, int | None]:
+def _split_authority(authority: str, default_port: int) -> tuple[str, int]:
     host, colon, port = authority.rpartition(":")
     if not colon or authority.endswith("]"):
-        return authority, None
+        return authority, default_port
     return host, int(port)
 
 
