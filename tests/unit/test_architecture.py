@@ -27,27 +27,13 @@ BELOW: dict[str, set[str]] = {
 ANYTHING = {"app", "cli", "__main__", "__init__"}
 
 PURE = ("model", "policy", "extract")
-IMPURE_MODULES = frozenset(
-    [
-        "asyncio",
-        "time",
-        "random",
-        "secrets",
-        "logging",
-        "os",
-        "pathlib",
-        "socket",
-        "subprocess",
-        "threading",
-        "sqlite3",
-        "uuid",
-        "urllib.request",
-        "io",
-    ]
-)
-IMPURE_CALLS = frozenset(
-    ["open", "print", "input", "now", "utcnow", "today", "urandom", "getenv", "time", "sleep", "random"]
-)
+IMPURE_MODULES = {
+    *("asyncio", "time", "random", "secrets", "logging", "os", "pathlib", "socket", "subprocess", "threading"),
+    *("sqlite3", "uuid", "urllib.request", "io"),
+}
+IMPURE_CALLS = {
+    *("open", "print", "input", "now", "utcnow", "today", "urandom", "getenv", "time", "sleep", "random"),
+}
 
 
 def modules(folder: str = "") -> list[Path]:
