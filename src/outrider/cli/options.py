@@ -1,0 +1,54 @@
+"""The options that every command with settings takes, and the one call that makes settings of them.
+
+The settings are imported late: `--help` and `--version` need none of them, and their library costs more than all else.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from outrider.errors import ConfigError
+
+if TYPE_CHECKING:
+    from outrider.settings import Loaded
+
+Profile = Annotated[
+    str | None, typer.Option("--profile", metavar="NAME", help="polite (default), service, audit or broad.")
+]
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option("--config", metavar="FILE", help="Settings file, in place of outrider.toml of this folder."),
+]
+Assignments = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="One setting; may be given again and again.")
+]
+
+_NOTHING: Final[Mapping[str, object]] = MappingProxyType({})
+
+
+def load_settings(
+    profile: str | None = None,
+    config: Path | None = None,
+    assignments: list[str] | None = None,
+    flags: Mapping[str, object] = _NOTHING,
+) -> "Loaded":
+    """`flags` are a command's own options, by key; None means that one was not given. They win over `--set`."""
+    from outrider.settings import load  # noqa: PLC0415 - see above
+
+    named = {"profile": profile, **flags}
+    given = {key: value for key, value in named.items() if value is not None}
+    return load(parse_assignments(assignments or []) | given, file=config)
+
+
+def parse_assignments(assignments: list[str]) -> dict[str, object]:
+    """Of two values for one key the last wins, as a wrapper script expects."""
+    parsed: dict[str, object] = {}
+    for assignment in assignments:
+        key, equals, value = assignment.partition("=")
+        if not equals or not key.strip():
+            raise ConfigError(f"--set {assignment!r}: expected KEY=VALUE, as in --set delay=2")
+        parsed[key.strip()] = value
+    return parsed

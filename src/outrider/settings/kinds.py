@@ -1,0 +1,258 @@
+"""What may a value look like? Every key has a kind, and every kind says in words what it expects.
+
+The words are what an error and the reference page print, so that nobody has to read a library's. Text is understood
+wherever it comes from (a flag and the environment know nothing else); a boolean is never taken for a number.
+"""
+
+import json
+import re
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from typing import Annotated, Final, NamedTuple
+from urllib.parse import urlsplit
+
+from annotated_types import Ge, Gt, Le
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from outrider.model.url import LONGEST
+from outrider.policy.extensions import GROUPS
+from outrider.settings.agent import is_contact, is_header_safe, product_token
+
+
+class Expects(NamedTuple):
+    """Rides in a kind's annotation; reads on from "expected …"."""
+
+    words: str
+
+
+SIZE: Final = Expects("bytes, as a number or like 512k, 10MiB, 10MB")
+
+_SWITCH: Final = {
+    word: state for state, words in ((True, "true 1 yes on"), (False, "false 0 no off")) for word in words.split()
+}
+_NONE: Final = {"", "none", "never"}
+_SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([kmgt])(i?b)?|b)?", re.IGNORECASE)
+_OPEN, _CLOSE = "([{", ")]}"
+
+
+def _switch(value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    word = str(value).strip().lower()
+    if word not in _SWITCH:
+        raise ValueError
+    return _SWITCH[word]
+
+
+def _number(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError  # noqa: TRY004 - pydantic turns a ValueError into one of its own; a TypeError would escape
+    return value
+
+
+def _size(value: object) -> object:
+    if not isinstance(value, str):
+        return _number(value)
+    match = _SIZE.fullmatch(value.strip())
+    if match is None:
+        raise ValueError
+    number, prefix, unit = match.groups()
+    base = 1000 if (unit or "").lower() == "b" else 1024  # MB is decimal; M and MiB are what memory is counted in
+    return int(float(number) * base ** ("kmgt".index(prefix.lower()) + 1 if prefix else 0))
+
+
+def _or_none(value: object) -> object:
+    return None if isinstance(value, str) and value.strip().lower() in _NONE else value
+
+
+def _items(value: object) -> list[object]:
+    """Text is a JSON list, or parted by the commas outside brackets, so that the pattern `a{1,3}` stays whole."""
+    if isinstance(value, list | tuple | set | frozenset):
+        return list(value)
+    if not isinstance(value, str):
+        raise ValueError  # noqa: TRY004 - as above
+    try:
+        listed = json.loads(value)
+    except ValueError:
+        listed = None
+    if isinstance(listed, list):
+        return listed
+    return [item for item in _split(value) if item]
+
+
+def _split(text: str) -> list[str]:
+    parts, start, depth, escaped = [], 0, 0, False
+    for place, char in enumerate(text):
+        if escaped:
+            escaped = False
+        elif char == "\\":
+            escaped = True
+        elif char in _OPEN:
+            depth += 1
+        elif char in _CLOSE:
+            depth = max(0, depth - 1)
+        elif char == "," and not depth:
+            parts.append(text[start:place].strip())
+            start = place + 1
+    return [*parts, text[start:].strip()]
+
+
+def _pattern(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    try:
+        return re.compile(value)
+    except re.error as error:
+        raise ValueError(f"{value!r} has an error: {error}") from None
+
+
+def _network(value: object) -> IPv4Network | IPv6Network:
+    if isinstance(value, IPv4Network | IPv6Network):
+        return value
+    try:
+        if isinstance(value, bool | int):
+            raise ValueError  # noqa: TRY004, TRY301 - ip_network would read a number as an address
+        return ip_network(value)  # type: ignore[arg-type]  # whatever else it is, ip_network refuses it
+    except ValueError:
+        raise ValueError(f"{value!r} is not one") from None
+
+
+def _extensions(value: object) -> frozenset[str]:
+    found: set[str] = set()
+    for item in _items(value):
+        if not isinstance(item, str) or not re.fullmatch(r"\.?[A-Za-z0-9_-]+", item):
+            raise ValueError(f"{item!r} is neither")
+        word = item.lower()
+        found |= GROUPS.get(word) or {"." + word.removeprefix(".")}
+    return frozenset(found)
+
+
+def _ascending(steps: tuple[float, ...]) -> tuple[float, ...]:
+    if list(steps) != sorted(steps):
+        raise ValueError("the steps must not become shorter")
+    return steps
+
+
+def _host(text: str) -> str:
+    host = text.strip().lower().rstrip(".")
+    if not host or not re.fullmatch(r"[a-z0-9._-]+|\[[0-9a-f:.]+\]|[0-9a-f:.]+", host):
+        raise ValueError(f"{text!r} is not a host name (write a name outside ASCII as xn--…)")
+    return host
+
+
+def _media_type(text: str) -> str:
+    kind = text.strip().lower()
+    if not re.fullmatch(r"[a-z0-9!#$&^_.+-]+/[a-z0-9!#$&^_.+*-]+", kind):
+        raise ValueError(f"{text!r} is not one")
+    return kind
+
+
+def _servers(text: str) -> str:
+    for server in text.split(","):
+        if not re.fullmatch(r"(?:[\w.-]+|\[[0-9a-fA-F:.]+\]):\d{1,5}", server.strip()):
+            raise ValueError(f"{server.strip()!r} is not one")
+    return text
+
+
+def _url_with(*schemes: str) -> AfterValidator:
+    def check(text: str) -> str:
+        try:
+            parts = urlsplit(text)
+            has_place = bool(parts.hostname or parts.path.strip("/")) and parts.port != 0
+        except ValueError:
+            raise ValueError from None  # its own message would quote a password
+        if parts.scheme not in schemes or not has_place:
+            raise ValueError
+        return text
+
+    return AfterValidator(check)
+
+
+def _agent(text: str) -> str:
+    if not is_header_safe(text) or product_token(text) is None:
+        raise ValueError
+    return text
+
+
+def _contact(text: str) -> str:
+    if not is_contact(text):
+        raise ValueError
+    return text
+
+
+_REAL: Final = (BeforeValidator(_number), Field(allow_inf_nan=False))
+_WHOLE: Final = BeforeValidator(_number)
+
+Switch = Annotated[bool, BeforeValidator(_switch), Expects("true or false")]
+Seconds = Annotated[float, *_REAL, Ge(0), Expects("seconds, 0 or more")]
+SomeSeconds = Annotated[float, *_REAL, Gt(0), Expects("seconds, more than 0")]
+Factor = Annotated[float, *_REAL, Ge(1), Expects("a number, 1 or more")]
+Growth = Annotated[float, *_REAL, Gt(1), Expects("a number, more than 1")]
+Share = Annotated[float, *_REAL, Gt(0), Le(1), Expects("a share, more than 0 and at most 1")]
+Count = Annotated[int, _WHOLE, Ge(0), Expects("a whole number, 0 or more")]
+SomeCount = Annotated[int, _WHOLE, Ge(1), Expects("a whole number, 1 or more")]
+Size = Annotated[int, BeforeValidator(_size), Ge(1), SIZE]
+RobotsSize = Annotated[
+    int, BeforeValidator(_size), Ge(512_000), Expects(f"{SIZE.words}, at least 500KiB (RFC 9309 2.5)")
+]
+UrlLength = Annotated[int, _WHOLE, Ge(1), Le(LONGEST), Expects(f"a whole number from 1 to {LONGEST}")]
+Name = Annotated[str, Field(pattern=r"^\S+$"), Expects("a name without blanks")]
+
+SecondsOrNever = Annotated[SomeSeconds | None, BeforeValidator(_or_none), Expects("seconds, more than 0, or never")]
+CountOrNone = Annotated[Count | None, BeforeValidator(_or_none), Expects("a whole number, 0 or more, or none")]
+SomeCountOrNever = Annotated[
+    SomeCount | None, BeforeValidator(_or_none), Expects("a whole number, 1 or more, or never")
+]
+SomeCountOrNone = Annotated[SomeCount | None, BeforeValidator(_or_none), Expects("a whole number, 1 or more, or none")]
+
+Agent = Annotated[
+    str, AfterValidator(_agent), Expects("printable ASCII that begins with a product name, as in name/1.0")
+]
+Contact = Annotated[
+    Annotated[str, AfterValidator(_contact)] | None,
+    BeforeValidator(_or_none),
+    Expects("an http(s) URL or an e-mail address, without blanks or brackets, or none"),
+]
+Proxy = Annotated[
+    Annotated[str, _url_with("http", "https", "socks5", "socks5h")] | None,
+    BeforeValidator(_or_none),
+    Expects("a URL that begins with http://, https://, socks5:// or socks5h://, or none"),
+]
+RedisUrl = Annotated[
+    str, _url_with("redis", "rediss", "unix"), Expects("a URL that begins with redis://, rediss:// or unix://")
+]
+Servers = Annotated[str, AfterValidator(_servers), Expects("host:port, several parted by commas")]
+
+Patterns = Annotated[
+    tuple[Annotated[re.Pattern[str], BeforeValidator(_pattern)], ...],
+    BeforeValidator(_items),
+    Expects("a list of regular expressions"),
+]
+Paths = Annotated[
+    tuple[Annotated[str, Field(pattern=r"^/\S*$")], ...],
+    BeforeValidator(_items),
+    Expects("a list of paths that begin with /, where * stands for anything"),
+]
+Extensions = Annotated[
+    frozenset[str], BeforeValidator(_extensions), Expects(f"a list of extensions or groups ({', '.join(GROUPS)})")
+]
+Hosts = Annotated[
+    frozenset[Annotated[str, AfterValidator(_host)]], BeforeValidator(_items), Expects("a list of host names")
+]
+Networks = Annotated[
+    tuple[Annotated[IPv4Network | IPv6Network, BeforeValidator(_network)], ...],
+    BeforeValidator(_items),
+    Expects("a list of networks such as 10.0.0.0/8 or fd00::/8, with no bits set beyond the prefix"),
+]
+Ports = Annotated[
+    frozenset[Annotated[int, _WHOLE, Ge(1), Le(65_535)]],
+    BeforeValidator(_items),
+    Expects("a list of ports, 1 to 65535"),
+]
+Steps = Annotated[
+    tuple[SomeSeconds, ...], BeforeValidator(_items), AfterValidator(_ascending), Expects("a list of growing seconds")
+]
+MediaTypes = Annotated[
+    tuple[Annotated[str, AfterValidator(_media_type)], ...],
+    BeforeValidator(_items),
+    Expects("a list of media types such as text/html"),
+]
