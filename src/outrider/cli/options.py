@@ -1,6 +1,6 @@
 """The options that every command with settings takes, and the one call that makes settings of them.
 
-The settings are imported late: `--help` and `--version` need none of them, and their library costs more than all else.
+The settings are imported late: `--help` and `--version` need none of them, and they take longer than all else together.
 """
 
 from collections.abc import Mapping

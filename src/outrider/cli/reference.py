@@ -61,7 +61,7 @@ def settings_page() -> str:
     ]
     lines += _table(
         "variable | key | in",
-        ((f"`{name}`", f"`{seed.key}`", seed.unit or "the key's own unit") for name, seed in SEEDS.items()),
+        ((f"`{name}`", f"`{seed.key}`", seed.unit or "") for name, seed in SEEDS.items()),
     )
     lines += ["Accepted without effect:", "", *(f"- `{name}`: {why}" for name, why in IGNORED.items())]
     return "\n".join(lines) + "\n"

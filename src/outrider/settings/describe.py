@@ -3,8 +3,10 @@
 import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, get_args
 
+from outrider.policy.extensions import GROUPS
 from outrider.settings.keys import SECTIONS, Section, Settings
 from outrider.settings.kinds import SIZE, Expects
 from outrider.settings.secrets import masked
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from outrider.settings.load import Loaded  # which in turn tells its errors with this module
 
 _WIDTH: Final = 42
+_CUT: Final = _WIDTH - len("… (999)")
 _UNITS: Final = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 Plain: TypeAlias = "bool | int | float | str | list[Plain] | None"
@@ -67,7 +70,7 @@ def shown(key: str, value: object) -> str:
         case str():
             return masked(value)
         case AbstractSet() | tuple():
-            return ", ".join(shown(key, item) for item in _ordered(value)) or "[]"
+            return ", ".join(_items(key, value)) or "[]"
         case re.Pattern():
             return str(value.pattern)
         case _:
@@ -97,13 +100,27 @@ def _short(key: str, value: object) -> str:
     text = shown(key, value)
     if len(text) <= _WIDTH or not isinstance(value, AbstractSet | tuple):
         return text
-    first = text[: text.rindex(", ", 0, _WIDTH - 10)] if ", " in text[: _WIDTH - 10] else text[: _WIDTH - 10]
-    return f"{first}, … ({len(value)})"
+    items = _items(key, value)
+    fitting = [item for item, end in zip(items, accumulate(len(item) + 2 for item in items), strict=True) if end < _CUT]
+    return ", ".join([*fitting, f"… ({len(items)})"])
 
 
-def _ordered(items: AbstractSet[object] | Sequence[object]) -> Sequence[object]:
+def _items(key: str, value: AbstractSet[object] | tuple[object, ...]) -> list[str]:
+    if key == "skip_extensions" and isinstance(value, AbstractSet):
+        return _by_group(value)
+    return [shown(key, item) for item in _ordered(value)]
+
+
+def _by_group(extensions: AbstractSet[object]) -> list[str]:
+    """Whole groups by their names, which is also how one would write them."""
+    whole = [name for name, group in GROUPS.items() if group <= extensions]
+    grouped = frozenset().union(*(GROUPS[name] for name in whole))
+    return [*whole, *sorted(str(extension) for extension in extensions - grouped)]
+
+
+def _ordered(items: AbstractSet[object] | tuple[object, ...]) -> Sequence[object]:
     """Sets have no order of their own, and a page must read the same every time."""
-    if isinstance(items, Sequence):
+    if isinstance(items, tuple):
         return items
     return sorted(items, key=lambda item: (item, "") if isinstance(item, int) else (0, str(item)))
 

@@ -28,97 +28,115 @@ class AgentKeys(Section):
     """Who we are"""
 
     profile: Literal["polite", "service", "audit", "broad"] = Field(
-        "polite", description="The set of defaults that everything else starts from."
+        default="polite", description="The set of defaults that everything else starts from."
     )
     user_agent: kinds.Agent = Field(
-        f"outrider/{__version__}",
+        default=f"outrider/{__version__}",
         description="What we call ourselves; robots.txt is asked about the name before the /.",
     )
     contact: kinds.Contact = Field(
-        None, description="Where a site's owner can reach you; needed for every crawl beyond this machine."
+        default=None, description="Where a site's owner can reach you; needed for every crawl beyond this machine."
     )
 
 
 class PolitenessKeys(Section):
     """Politeness"""
 
-    delay: kinds.Seconds = Field(1.0, description="Shortest time between two requests to one site.")
-    burst: kinds.SomeCount = Field(1, description="Requests that a rested site may get before the delay counts.")
+    delay: kinds.Seconds = Field(default=1.0, description="Shortest time between two requests to one site.")
+    burst: kinds.SomeCount = Field(
+        default=1, description="Requests that a rested site may get before the delay counts."
+    )
     site_by: Literal["domain", "host"] = Field(
-        "domain", description="What one site is: a registrable domain or a host."
+        default="domain", description="What one site is: a registrable domain or a host."
     )
     site_concurrency: kinds.SomeCount = Field(
-        1, description="Visits in flight to one site; more than 1 is for your own sites."
+        default=1, description="Visits in flight to one site; more than 1 is for your own sites."
     )
-    concurrency: kinds.SomeCount = Field(500, description="Visits in flight to all sites, per worker process.")
+    concurrency: kinds.SomeCount = Field(default=500, description="Visits in flight to all sites, per worker process.")
     max_crawl_delay: kinds.Seconds = Field(
-        300.0, description="Longest Crawl-delay obeyed; a site that asks for more is set aside."
+        default=300.0, description="Longest Crawl-delay obeyed; a site that asks for more is set aside."
     )
-    retry_after_cap: kinds.Seconds = Field(86_400.0, description="Longest Retry-After believed.")
-    slow_down: kinds.Growth = Field(2.0, description="How many times longer the delay gets with each 429.")
-    slowest: kinds.SomeSeconds = Field(300.0, description="Longest delay that slowing down leads to.")
-    recovery: kinds.Share = Field(0.1, description="Share of the added delay given back with each good answer.")
+    retry_after_cap: kinds.Seconds = Field(default=86_400.0, description="Longest Retry-After believed.")
+    slow_down: kinds.Growth = Field(default=2.0, description="How many times longer the delay gets with each 429.")
+    slowest: kinds.SomeSeconds = Field(default=300.0, description="Longest delay that slowing down leads to.")
+    recovery: kinds.Share = Field(default=0.1, description="Share of the added delay given back with each good answer.")
 
 
 class VisitKeys(Section):
     """One visit"""
 
     timeout: kinds.SomeSeconds = Field(
-        30.0, description="Longest time for one request, from the name to the last byte."
+        default=30.0, description="Longest time for one request, from the name to the last byte."
     )
-    dns_timeout: kinds.SomeSeconds = Field(5.0, description="Longest wait for a name to be resolved.")
-    connect_timeout: kinds.SomeSeconds = Field(10.0, description="Longest wait for a connection.")
-    tls_timeout: kinds.SomeSeconds = Field(10.0, description="Longest TLS handshake.")
-    first_byte_timeout: kinds.SomeSeconds = Field(20.0, description="Longest wait for the first byte of an answer.")
-    idle_timeout: kinds.SomeSeconds = Field(15.0, description="Longest silence inside an answer.")
-    min_rate: kinds.Count = Field(100, description="Slowest answer that is waited for, in bytes a second; 0 for any.")
-    follow_redirects: kinds.Switch = Field(True, description="Walk redirects; off, the 3xx itself is the answer.")
-    max_redirects: kinds.Count = Field(5, description="Redirects followed; N of them are N + 1 requests.")
+    dns_timeout: kinds.SomeSeconds = Field(default=5.0, description="Longest wait for a name to be resolved.")
+    connect_timeout: kinds.SomeSeconds = Field(default=10.0, description="Longest wait for a connection.")
+    tls_timeout: kinds.SomeSeconds = Field(default=10.0, description="Longest TLS handshake.")
+    first_byte_timeout: kinds.SomeSeconds = Field(
+        default=20.0, description="Longest wait for the first byte of an answer."
+    )
+    idle_timeout: kinds.SomeSeconds = Field(default=15.0, description="Longest silence inside an answer.")
+    min_rate: kinds.Count = Field(
+        default=100, description="Slowest answer that is waited for, in bytes a second; 0 for any."
+    )
+    follow_redirects: kinds.Switch = Field(
+        default=True, description="Walk redirects; off, the 3xx itself is the answer."
+    )
+    max_redirects: kinds.Count = Field(default=5, description="Redirects followed; N of them are N + 1 requests.")
     redirect_rewrite: Literal["any", "permanent"] = Field(
-        "any", description="Which redirects rename a page: any, or only 301 and 308."
+        default="any", description="Which redirects rename a page: any, or only 301 and 308."
     )
-    redirect_revisits: kinds.Count = Field(1, description="Later visits of a URL that had too many redirects.")
-    max_retries: kinds.Count = Field(3, description="Most retries inside one visit, of all kinds together.")
-    network_retries: kinds.Count = Field(1, description="Retries after a failure of the network.")
-    gateway_retries: kinds.Count = Field(2, description="Retries after a 502, 503 or 504.")
-    server_error_retries: kinds.Count = Field(2, description="Retries after a 500 or another 5xx.")
-    rate_limit_retries: kinds.Count = Field(1, description="Retries after a 429.")
-    retry_backoff: kinds.Seconds = Field(2.0, description="Wait before the first retry; it doubles with each.")
+    redirect_revisits: kinds.Count = Field(default=1, description="Later visits of a URL that had too many redirects.")
+    max_retries: kinds.Count = Field(default=3, description="Most retries inside one visit, of all kinds together.")
+    network_retries: kinds.Count = Field(default=1, description="Retries after a failure of the network.")
+    gateway_retries: kinds.Count = Field(default=2, description="Retries after a 502, 503 or 504.")
+    server_error_retries: kinds.Count = Field(default=2, description="Retries after a 500 or another 5xx.")
+    rate_limit_retries: kinds.Count = Field(default=1, description="Retries after a 429.")
+    retry_backoff: kinds.Seconds = Field(default=2.0, description="Wait before the first retry; it doubles with each.")
     retry_wait_cap: kinds.Seconds = Field(
-        30.0, description="Longest wait inside a visit; a longer one becomes a later visit."
+        default=30.0, description="Longest wait inside a visit; a longer one becomes a later visit."
     )
-    http2: kinds.Switch = Field(True, description="Speak HTTP/2 where a site offers it.")
-    proxy: kinds.Proxy = Field(None, description="Proxy for all requests.")
-    verify_tls: kinds.Switch = Field(True, description="Refuse certificates that do not hold.")
-    insecure_hosts: kinds.Hosts = Field(frozenset(), description="Hosts whose certificates are not verified.")
+    http2: kinds.Switch = Field(default=True, description="Speak HTTP/2 where a site offers it.")
+    proxy: kinds.Proxy = Field(default=None, description="Proxy for all requests.")
+    verify_tls: kinds.Switch = Field(default=True, description="Refuse certificates that do not hold.")
+    insecure_hosts: kinds.Hosts = Field(default=frozenset(), description="Hosts whose certificates are not verified.")
 
 
 class RevisitKeys(Section):
     """Later visits"""
 
-    max_visits: kinds.SomeCount = Field(3, description="Visits of a URL that fails by itself, before it is dead.")
-    revisit_backoff: kinds.SomeSeconds = Field(60.0, description="Wait before the second visit; it doubles with each.")
-    revisit_cap: kinds.SomeSeconds = Field(21_600.0, description="Longest wait between two such visits.")
-    max_deferrals: kinds.Count = Field(30, description="Times that a URL may be put off because of its site.")
-    max_recoveries: kinds.Count = Field(5, description="Times that a URL may outlive a worker that vanished with it.")
-    recrawl_min: kinds.SomeSeconds = Field(3_600.0, description="Shortest time between two visits of a fetched page.")
-    recrawl_max: kinds.SomeSeconds = Field(
-        2_592_000.0, description="Longest time between two visits of a fetched page."
+    max_visits: kinds.SomeCount = Field(
+        default=3, description="Visits of a URL that fails by itself, before it is dead."
     )
-    recrawl_first: kinds.SomeSeconds = Field(86_400.0, description="Time to the first revisit of a fetched page.")
+    revisit_backoff: kinds.SomeSeconds = Field(
+        default=60.0, description="Wait before the second visit; it doubles with each."
+    )
+    revisit_cap: kinds.SomeSeconds = Field(default=21_600.0, description="Longest wait between two such visits.")
+    max_deferrals: kinds.Count = Field(default=30, description="Times that a URL may be put off because of its site.")
+    max_recoveries: kinds.Count = Field(
+        default=5, description="Times that a URL may outlive a worker that vanished with it."
+    )
+    recrawl_min: kinds.SomeSeconds = Field(
+        default=3_600.0, description="Shortest time between two visits of a fetched page."
+    )
+    recrawl_max: kinds.SomeSeconds = Field(
+        default=2_592_000.0, description="Longest time between two visits of a fetched page."
+    )
+    recrawl_first: kinds.SomeSeconds = Field(
+        default=86_400.0, description="Time to the first revisit of a fetched page."
+    )
 
 
 class ContentKeys(Section):
     """Content"""
 
-    max_body: kinds.Size = Field(10 * MIB, description="Most bytes of one body, as sent.")
-    max_decoded: kinds.Size = Field(20 * MIB, description="Most bytes of one body, decompressed.")
-    max_ratio: kinds.Factor = Field(200.0, description="Most that decompression may multiply a body by.")
+    max_body: kinds.Size = Field(default=10 * MIB, description="Most bytes of one body, as sent.")
+    max_decoded: kinds.Size = Field(default=20 * MIB, description="Most bytes of one body, decompressed.")
+    max_ratio: kinds.Factor = Field(default=200.0, description="Most that decompression may multiply a body by.")
     on_oversize: Literal["truncate", "fail"] = Field(
-        "truncate", description="What becomes of a body over those limits."
+        default="truncate", description="What becomes of a body over those limits."
     )
     content_types: kinds.MediaTypes = Field(
-        ("text/html", "application/xhtml+xml"),
+        default=("text/html", "application/xhtml+xml"),
         description="Media types that are read; of others only the head is kept.",
     )
 
@@ -126,51 +144,64 @@ class ContentKeys(Section):
 class RobotsKeys(Section):
     """robots.txt"""
 
-    respect_robots: kinds.Switch = Field(True, description="Obey robots.txt.")
+    respect_robots: kinds.Switch = Field(default=True, description="Obey robots.txt.")
     robots_unreachable: Literal["defer", "allow", "deny"] = Field(
-        "defer", description="When robots.txt cannot be had and no copy is left: let the site wait, go on, or stay out."
+        default="defer",
+        description="When robots.txt cannot be had and no copy is left: let the site wait, go on, or stay out.",
     )
     robots_blocked: Literal["skip", "status"] = Field(
-        "skip", description="A disallowed URL: no request at all, or one HEAD for its status."
+        default="skip", description="A disallowed URL: no request at all, or one HEAD for its status."
     )
-    robots_ttl: kinds.SomeSeconds = Field(86_400.0, description="How long a robots.txt is believed.")
+    robots_ttl: kinds.SomeSeconds = Field(default=86_400.0, description="How long a robots.txt is believed.")
     robots_failure_ttl: kinds.SomeSeconds = Field(
-        300.0, description="How soon an unreachable robots.txt is asked for again."
+        default=300.0, description="How soon an unreachable robots.txt is asked for again."
     )
-    robots_max_bytes: kinds.RobotsSize = Field(524_288, description="Bytes of a robots.txt that are read.")
+    robots_max_bytes: kinds.RobotsSize = Field(default=524_288, description="Bytes of a robots.txt that are read.")
 
 
 class BreakerKeys(Section):
     """Sites that are down"""
 
-    breaker_threshold: kinds.SomeCount = Field(5, description="Failures in a row after which a site counts as down.")
-    breaker_backoff: kinds.SomeSeconds = Field(30.0, description="Wait before the first probe of a site that is down.")
-    breaker_max_backoff: kinds.SomeSeconds = Field(300.0, description="Longest wait between two probes.")
-    breaker_multiplier: kinds.Factor = Field(2.0, description="How many times longer the wait gets with each probe.")
-    breaker_ladder: kinds.Steps = Field((), description="The waits one by one, in place of the three keys above.")
-    give_up_after: kinds.SecondsOrNever = Field(3_600.0, description="Time down after which a site is set aside.")
-    give_up_probes: kinds.SomeCountOrNever = Field(12, description="Failed probes after which a site is set aside.")
+    breaker_threshold: kinds.SomeCount = Field(
+        default=5, description="Failures in a row after which a site counts as down."
+    )
+    breaker_backoff: kinds.SomeSeconds = Field(
+        default=30.0, description="Wait before the first probe of a site that is down."
+    )
+    breaker_max_backoff: kinds.SomeSeconds = Field(default=300.0, description="Longest wait between two probes.")
+    breaker_multiplier: kinds.Factor = Field(
+        default=2.0, description="How many times longer the wait gets with each probe."
+    )
+    breaker_ladder: kinds.Steps = Field(
+        default=(), description="The waits one by one, in place of the three keys above."
+    )
+    give_up_after: kinds.SecondsOrNever = Field(
+        default=3_600.0, description="Time down after which a site is set aside."
+    )
+    give_up_probes: kinds.SomeCountOrNever = Field(
+        default=12, description="Failed probes after which a site is set aside."
+    )
 
 
 class AdmissionKeys(Section):
     """Which URLs"""
 
-    max_url_length: kinds.UrlLength = Field(2000, description="Longest URL admitted, in characters.")
-    max_depth: kinds.CountOrNone = Field(None, description="Most links between a seed and a page.")
+    max_url_length: kinds.UrlLength = Field(default=2000, description="Longest URL admitted, in characters.")
+    max_depth: kinds.CountOrNone = Field(default=None, description="Most links between a seed and a page.")
     scope: Literal["page", "prefix", "host", "domain", "any"] = Field(
-        "domain", description="How far from its seed a crawl goes."
+        default="domain", description="How far from its seed a crawl goes."
     )
-    include: kinds.Patterns = Field((), description="When given, a URL must match one of these.")
-    exclude: kinds.Patterns = Field((), description="A URL that matches one of these is refused.")
-    excluded_sites: kinds.Hosts = Field(frozenset(), description="Sites that are never visited.")
-    skip_patterns: kinds.Paths = Field((), description="Paths that are skipped.")
-    skip_extensions: kinds.Extensions = Field(NON_TEXT, description="Endings of a path that promise no page.")
-    site_quota: kinds.SomeCountOrNone = Field(None, description="Most URLs admitted for one site.")
+    include: kinds.Patterns = Field(default=(), description="When given, a URL must match one of these.")
+    exclude: kinds.Patterns = Field(default=(), description="A URL that matches one of these is refused.")
+    excluded_sites: kinds.Hosts = Field(default=frozenset(), description="Sites that are never visited.")
+    skip_patterns: kinds.Paths = Field(default=(), description="Paths that are skipped.")
+    skip_extensions: kinds.Extensions = Field(default=NON_TEXT, description="Endings of a path that promise no page.")
+    site_quota: kinds.SomeCountOrNone = Field(default=None, description="Most URLs admitted for one site.")
     strip_tracking: kinds.Switch = Field(
-        False, description="URLs that differ only in tracking parameters are one page."
+        default=False, description="URLs that differ only in tracking parameters are one page."
     )
     sort_query: kinds.Switch = Field(
-        False, description="URLs that differ only in the order of parameters are one page."
+        default=False, description="URLs that differ only in the order of parameters are one page."
     )
 
 
@@ -178,10 +209,10 @@ class SafetyKeys(Section):
     """Safety"""
 
     allow_private: kinds.Networks = Field(
-        (), description="Networks that are not public and may be visited all the same."
+        default=(), description="Networks that are not public and may be visited all the same."
     )
     allow_ports: kinds.Ports = Field(
-        frozenset({80, 443, 8000, 8008, 8080, 8443, 8888}), description="Ports that may be connected to."
+        default=frozenset({80, 443, 8000, 8008, 8080, 8443, 8888}), description="Ports that may be connected to."
     )
 
 
@@ -189,14 +220,16 @@ class ServiceKeys(Section):
     """The worker service"""
 
     redis_url: kinds.RedisUrl = Field(
-        "redis://localhost:6379", description="The service's Redis: redis://user:password@host:port/database."
+        default="redis://localhost:6379", description="The service's Redis: redis://user:password@host:port/database."
     )
-    kafka_servers: kinds.Servers = Field("localhost:9092", description="Kafka brokers to begin with.")
-    input_queue: kinds.Name = Field("crawler_queue", description="Redis list that URLs come from.")
-    dlq_queue: kinds.Name = Field("page_fetcher_dlq", description="Redis list that dead letters go to.")
-    webpage_topic: kinds.Name = Field("webpage_log", description="Kafka topic that tells of fetched pages.")
-    cache_ttl: kinds.SomeSeconds = Field(3_600.0, description="How long a fetched page stays in Redis.")
-    poll_timeout: kinds.SomeSeconds = Field(5.0, description="Longest wait for a URL before the queue is asked again.")
+    kafka_servers: kinds.Servers = Field(default="localhost:9092", description="Kafka brokers to begin with.")
+    input_queue: kinds.Name = Field(default="crawler_queue", description="Redis list that URLs come from.")
+    dlq_queue: kinds.Name = Field(default="page_fetcher_dlq", description="Redis list that dead letters go to.")
+    webpage_topic: kinds.Name = Field(default="webpage_log", description="Kafka topic that tells of fetched pages.")
+    cache_ttl: kinds.SomeSeconds = Field(default=3_600.0, description="How long a fetched page stays in Redis.")
+    poll_timeout: kinds.SomeSeconds = Field(
+        default=5.0, description="Longest wait for a URL before the queue is asked again."
+    )
 
 
 SECTIONS: Final[tuple[type[Section], ...]] = (

@@ -29,8 +29,8 @@ SIZE: Final = Expects("bytes, as a number or like 512k, 10MiB, 10MB")
 _SWITCH: Final = {
     word: state for state, words in ((True, "true 1 yes on"), (False, "false 0 no off")) for word in words.split()
 }
-_NONE: Final = {"", "none", "never"}
-_SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([kmgt])(i?b)?|b)?", re.IGNORECASE)
+_NONE: Final = {"none", "never"}
+_SIZE: Final = re.compile(r"(\d{1,15}(?:\.\d{1,15})?)\s*(?:([kmgt])(i?b)?|b)?", re.IGNORECASE)
 _OPEN, _CLOSE = "([{", ")]}"
 
 
@@ -101,7 +101,7 @@ def _pattern(value: object) -> object:
         return value
     try:
         return re.compile(value)
-    except re.error as error:
+    except (re.error, OverflowError, RecursionError) as error:
         raise ValueError(f"{value!r} has an error: {error}") from None
 
 
@@ -157,7 +157,9 @@ def _url_with(*schemes: str) -> AfterValidator:
     def check(text: str) -> str:
         try:
             parts = urlsplit(text)
-            has_place = bool(parts.hostname or parts.path.strip("/")) and parts.port != 0
+            # redis:///1 is a database of this machine, unix:///run/redis.sock a file of it; a proxy has a name.
+            has_path = parts.scheme in {"redis", "rediss", "unix"} and parts.path.strip("/")
+            has_place = bool(parts.hostname or has_path) and parts.port != 0
         except ValueError:
             raise ValueError from None  # its own message would quote a password
         if parts.scheme not in schemes or not has_place:

@@ -27,6 +27,7 @@ from outrider.settings.sources import (
     from_file,
     from_flags,
     quoted,
+    spelled,
 )
 
 _NOTHING: Final[Mapping[str, object]] = MappingProxyType({})
@@ -89,8 +90,8 @@ def _provenance(profile: str, given: Mapping[str, Given]) -> Mapping[str, str]:
 def _unknown(key: str, value: Given) -> str:
     hint = did_you_mean(key, Settings.model_fields) or "; outrider config show lists them all"
     if isinstance(value.value, dict):
-        return f"[{key}] ({value.source}): no such key; keys stand at the top of the file, not in tables"
-    return f"{key} = {quoted(key, value.written)} ({value.source}): no such key{hint}"
+        return f"[{spelled(key)}] ({value.source}): no such key; keys stand at the top of the file, not in tables"
+    return f"{spelled(key)} = {quoted(key, value.written)} ({value.source}): no such key{hint}"
 
 
 def _explained(error: ValidationError, given: Mapping[str, Given]) -> list[str]:

@@ -18,6 +18,7 @@ PREFIX: Final = "OUTRIDER_"
 FILE: Final = "outrider.toml"
 
 _SHOWN: Final = 80
+_CLOSE: Final = 0.75
 
 
 class Given(NamedTuple):
@@ -50,7 +51,8 @@ def from_environment(environment: Mapping[str, str], keys: Iterable[str]) -> Lay
         if name in SEEDS and SEEDS[name].key not in ours:
             problems += _take_seed(name, text, theirs)
         elif name.startswith((PREFIX, *PREFIXES)) and name not in SEEDS and name not in names:
-            problems.append(f"{name} (environment): no such variable{did_you_mean(name, [*names, *SEEDS])}")
+            hint = _variables_like(name, [*names, *SEEDS])
+            problems.append(f"{spelled(name)} = {quoted(name, text)} (environment): no such variable{hint}")
     return Layer(theirs | ours, problems)
 
 
@@ -77,9 +79,21 @@ def quoted(key: str, value: object) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    close = get_close_matches(word, list(known))
-    return f"; did you mean {' or '.join(close)}?" if close else ""
+def spelled(name: str) -> str:
+    """A name that nobody knows: as it is, unless it would garble a line."""
+    return name if name.isprintable() else repr(name)
+
+
+def did_you_mean(word: str, known: Iterable[str], prefix: str = "") -> str:
+    close = get_close_matches(word, list(known), cutoff=_CLOSE)
+    return f"; did you mean {' or '.join(prefix + match for match in close)}?" if close else ""
+
+
+def _variables_like(name: str, known: Iterable[str]) -> str:
+    """Compared without the prefix, which would make all of them look alike."""
+    prefix = next(prefix for prefix in (PREFIX, *PREFIXES) if name.startswith(prefix))
+    rest = [other.removeprefix(prefix) for other in known if other.startswith(prefix)]
+    return did_you_mean(name.removeprefix(prefix), rest, prefix)
 
 
 def _take_seed(name: str, text: str, theirs: dict[str, Given]) -> list[str]:

@@ -1,0 +1,28 @@
+"""The reference pages say what the code says."""
+
+from pathlib import Path
+
+import pytest
+
+from outrider.cli.reference import PAGES, settings_page, write
+from outrider.settings import Settings
+from outrider.settings.seeds import SEEDS
+
+FOLDER = Path(__file__).parents[3] / "docs" / "reference"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_printed_page_is_up_to_date(name: str) -> None:
+    assert (FOLDER / name).read_text(encoding="utf-8") == PAGES[name](), "run ./scripts/reference"
+
+
+def test_the_page_has_every_key_and_every_name_of_the_seeds() -> None:
+    page = settings_page()
+
+    assert all(f"| `{key}` |" in page for key in [*Settings.model_fields, *SEEDS])
+
+
+def test_the_pages_are_written_where_asked(tmp_path: Path) -> None:
+    write(tmp_path / "new")
+
+    assert {path.name for path in (tmp_path / "new").iterdir()} == set(PAGES)
