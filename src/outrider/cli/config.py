@@ -67,7 +67,11 @@ def _print_table(loaded: "Loaded", *, verbose: bool) -> None:
             value = Text(row.short, overflow="fold")
             if verbose:
                 value.append(f"\n{row.meaning}", "dim")
-            table.add_row(Text(row.key, "cyan"), value, Text(row.source, "dim" if row.source == "default" else "green"))
+            table.add_row(
+                Text(row.key, "cyan"),
+                value,
+                Text(row.source, "dim" if row.source == "default" else "green", overflow="fold"),
+            )
     Console().print(table)
 
 

@@ -10,7 +10,6 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Annotated, Final, NamedTuple
 from urllib.parse import urlsplit
 
-from annotated_types import Ge, Gt, Le
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from outrider.model.url import LONGEST
@@ -185,18 +184,18 @@ _REAL: Final = (BeforeValidator(_number), Field(allow_inf_nan=False))
 _WHOLE: Final = BeforeValidator(_number)
 
 Switch = Annotated[bool, BeforeValidator(_switch), Expects("true or false")]
-Seconds = Annotated[float, *_REAL, Ge(0), Expects("seconds, 0 or more")]
-SomeSeconds = Annotated[float, *_REAL, Gt(0), Expects("seconds, more than 0")]
-Factor = Annotated[float, *_REAL, Ge(1), Expects("a number, 1 or more")]
-Growth = Annotated[float, *_REAL, Gt(1), Expects("a number, more than 1")]
-Share = Annotated[float, *_REAL, Gt(0), Le(1), Expects("a share, more than 0 and at most 1")]
-Count = Annotated[int, _WHOLE, Ge(0), Expects("a whole number, 0 or more")]
-SomeCount = Annotated[int, _WHOLE, Ge(1), Expects("a whole number, 1 or more")]
-Size = Annotated[int, BeforeValidator(_size), Ge(1), SIZE]
+Seconds = Annotated[float, *_REAL, Field(ge=0), Expects("seconds, 0 or more")]
+SomeSeconds = Annotated[float, *_REAL, Field(gt=0), Expects("seconds, more than 0")]
+Factor = Annotated[float, *_REAL, Field(ge=1), Expects("a number, 1 or more")]
+Growth = Annotated[float, *_REAL, Field(gt=1), Expects("a number, more than 1")]
+Share = Annotated[float, *_REAL, Field(gt=0, le=1), Expects("a share, more than 0 and at most 1")]
+Count = Annotated[int, _WHOLE, Field(ge=0), Expects("a whole number, 0 or more")]
+SomeCount = Annotated[int, _WHOLE, Field(ge=1), Expects("a whole number, 1 or more")]
+Size = Annotated[int, BeforeValidator(_size), Field(ge=1), SIZE]
 RobotsSize = Annotated[
-    int, BeforeValidator(_size), Ge(512_000), Expects(f"{SIZE.words}, at least 500KiB (RFC 9309 2.5)")
+    int, BeforeValidator(_size), Field(ge=512_000), Expects(f"{SIZE.words}, at least 500KiB (RFC 9309 2.5)")
 ]
-UrlLength = Annotated[int, _WHOLE, Ge(1), Le(LONGEST), Expects(f"a whole number from 1 to {LONGEST}")]
+UrlLength = Annotated[int, _WHOLE, Field(ge=1, le=LONGEST), Expects(f"a whole number from 1 to {LONGEST}")]
 Name = Annotated[str, Field(pattern=r"^\S+$"), Expects("a name without blanks")]
 
 SecondsOrNever = Annotated[SomeSeconds | None, BeforeValidator(_or_none), Expects("seconds, more than 0, or never")]
@@ -246,7 +245,7 @@ Networks = Annotated[
     Expects("a list of networks such as 10.0.0.0/8 or fd00::/8, with no bits set beyond the prefix"),
 ]
 Ports = Annotated[
-    frozenset[Annotated[int, _WHOLE, Ge(1), Le(65_535)]],
+    frozenset[Annotated[int, _WHOLE, Field(ge=1, le=65_535)]],
     BeforeValidator(_items),
     Expects("a list of ports, 1 to 65535"),
 ]
