@@ -53,7 +53,7 @@ def imported(path: Path) -> Iterator[str]:
             module = node.module or ""
             yield module
             if module == "outrider":
-                yield from (f"outrider.{alias.name}" for alias in node.names)
+                yield from (f"outrider.{alias.name}" for alias in node.names if alias.name != "__version__")
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))

@@ -7,7 +7,7 @@ call of the product, so it is one library call and a few slices, and every part 
 """
 
 import hashlib
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final, Literal, Self
 
 from ada_url import join_url
@@ -21,7 +21,6 @@ LONGEST: Final = 65_536
 """Longer texts are refused unparsed; what a crawl admits is far shorter and a setting."""
 
 _DEFAULT_PORT: Final = {"http": 80, "https": 443}
-_SUFFIXES: Final = PublicSuffixList()
 
 
 class Url(str):
@@ -126,7 +125,13 @@ def _site_name(host: str, by: SiteBy) -> str | None:
     if by == "host":
         return bare
     # A host that is itself a public suffix (github.io) has no registrable domain above it.
-    return _SUFFIXES.privatesuffix(bare) or bare
+    return _suffixes().privatesuffix(bare) or bare
+
+
+@cache
+def _suffixes() -> PublicSuffixList:
+    """Read from the package on first use: it takes a tenth of a second, which `outrider --help` should not."""
+    return PublicSuffixList()
 
 
 def _what_is_wrong(text: str, base: str | None) -> str:

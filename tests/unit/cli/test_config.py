@@ -110,7 +110,7 @@ def test_a_terminal_gets_a_table_of_its_own_width(tmp_path: Path) -> None:
     environment = {key: value for key, value in os.environ.items() if key not in {"COLUMNS", "LINES"}}
     long_host = "a-host-with-a-long-name." * 4 + "example.org"
 
-    process = subprocess.Popen(  # noqa: S603 - our own module
+    process = subprocess.Popen(
         [sys.executable, "-m", "outrider", "config", "show", "--set", f"redis_url=redis://:pw@{long_host}"],
         stdout=theirs,
         cwd=tmp_path,

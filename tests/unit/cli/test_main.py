@@ -118,7 +118,7 @@ def test_every_code_has_a_meaning() -> None:
 
 
 def run(*arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(  # noqa: S603 - our own module
+    return subprocess.run(
         [sys.executable, "-m", "outrider", *arguments],
         capture_output=True,
         text=True,
@@ -166,7 +166,7 @@ def test_what_is_not_needed_is_not_loaded(argument: str, heavy: list[str]) -> No
         f"import sys; from outrider.cli import main; main([{argument!r}]); print(set({heavy!r}) & {{*sys.modules}})"
     )
 
-    done = subprocess.run(  # noqa: S603 - the line above
+    done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
     )
 
