@@ -1,8 +1,9 @@
 """Does a rule's path match a target? Longest rule first, in linear work (RFC 9309 2.2.2, 2.2.3).
 
 Both sides are first brought to one spelling: escapes of characters that need none are decoded, every other octet is an
-upper-case escape. The delimiters `/ ? & =` stay apart from their escapes, because there the escape means another thing.
-A literal `*` or `$` in a target becomes an escape, so that it meets `%2A` and `%24` in a rule and nothing else.
+upper-case escape. The delimiters `/ ? & =` stay apart from their escapes, because there the escape means another thing;
+only in a query `/` and `?` delimit nothing. A literal `*` or `$` in a target becomes an escape, so that it meets `%2A`
+and `%24` in a rule and nothing else.
 
 A rule can match only where its *head*, the text before its first `*`, does. So the heads are kept in a dictionary and
 asked once for each length that occurs among the heads that begin as the target does: a thousand rules cost about as
@@ -65,7 +66,7 @@ def spell_target(target: str) -> str:
     if _ODD_IN_TARGET.search(target) is None:
         return target
     octets = target if target.isascii() else target.encode("utf-8", "surrogatepass").decode("latin-1")
-    return _ODD_IN_TARGET.sub(_respell, octets)
+    return _respelled_query(_ODD_IN_TARGET.sub(_respell, octets))
 
 
 def spell_pattern(octets: str) -> str:
@@ -73,7 +74,7 @@ def spell_pattern(octets: str) -> str:
     if _ODD_IN_PATTERN.search(octets) is None:
         return octets
     body, anchor = (octets[:-1], "$") if octets.endswith("$") else (octets, "")
-    return _ODD_IN_PATTERN.sub(_respell, body) + anchor
+    return _respelled_query(_ODD_IN_PATTERN.sub(_respell, body)) + anchor
 
 
 def climb(rules: Iterable[Rule]) -> Ladder:
@@ -118,6 +119,11 @@ def _rungs(best: dict[int, int]) -> Rungs:
 
 def _respell(odd: re.Match[str]) -> str:
     return _SPELLING[odd[0]]
+
+
+def _respelled_query(spelled: str) -> str:
+    path, mark, query = spelled.partition("?")
+    return path + mark + query.replace("%2F", "/").replace("%3F", "?") if mark else spelled
 
 
 def _taken_apart(rule: Rule) -> Candidate:
