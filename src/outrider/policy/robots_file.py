@@ -8,7 +8,6 @@ matches (`robots_pattern`), what follows from it (`robots`).
 import hashlib
 import math
 import re
-from enum import Enum, auto
 from functools import cached_property, lru_cache
 
 from msgspec import Struct
@@ -25,31 +24,24 @@ _TOKEN = re.compile(r"[\w.-]+")
 _SECONDS = re.compile(r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+")
 
 
-class _Name(Enum):
-    USER_AGENT = auto()
-    ALLOW = auto()
-    DISALLOW = auto()
-    SITEMAP = auto()
-    CRAWL_DELAY = auto()
-
-
-_BEGINNINGS = {
-    "disallow": _Name.DISALLOW,
-    "allow": _Name.ALLOW,
-    "user-agent": _Name.USER_AGENT,
-    "sitemap": _Name.SITEMAP,
-    "crawl-delay": _Name.CRAWL_DELAY,
-    "dissallow": _Name.DISALLOW,
-    "dissalow": _Name.DISALLOW,
-    "disalow": _Name.DISALLOW,
-    "diasllow": _Name.DISALLOW,
-    "disallaw": _Name.DISALLOW,
-    "useragent": _Name.USER_AGENT,
-    "user agent": _Name.USER_AGENT,
-    "site-map": _Name.SITEMAP,
-    "crawl delay": _Name.CRAWL_DELAY,
-    "crawldelay": _Name.CRAWL_DELAY,
+_MEANT = {
+    "disallow": "disallow",
+    "allow": "allow",
+    "user-agent": "user-agent",
+    "sitemap": "sitemap",
+    "crawl-delay": "crawl-delay",
+    "dissallow": "disallow",
+    "dissalow": "disallow",
+    "disalow": "disallow",
+    "diasllow": "disallow",
+    "disallaw": "disallow",
+    "useragent": "user-agent",
+    "user agent": "user-agent",
+    "site-map": "sitemap",
+    "crawl delay": "crawl-delay",
+    "crawldelay": "crawl-delay",
 }
+"""What a name means that begins so."""
 
 
 class Group(Struct, frozen=True, dict=True):
@@ -120,28 +112,24 @@ def parse(body: bytes, limit: int = LIMIT) -> RobotsRules:
     read = body if len(body) <= limit else _whole_lines(body, limit)
     sitemaps: dict[str, None] = {}
     drafts: list[_Draft] = []
-    ready = True  # for a new group: the one before has its rules
+    ready = False  # for a new group: the one before has its rules
     for number, line in enumerate(_lines(read), 1):
         name, value = _record(line)
-        if name is None:
-            continue
-        if name is _Name.SITEMAP:
-            sitemaps[_shown(value)] = None
-        elif name is _Name.USER_AGENT:
-            if ready:
+        if name in {"disallow", "allow"}:
+            ready = True  # an empty rule says nothing, and still ends the list of agents
+            if value and drafts:
+                drafts[-1].rules.append(Rule(name == "allow", spell_pattern(value), number, _shown(line)))
+        elif name == "user-agent":
+            if ready or not drafts:
                 drafts.append(_Draft())
             elif drafts[-1].crawl_delay is not None:
                 drafts.append(_Draft(shares_rules_of=drafts[-1]))
             ready = False
             _name_agent(drafts[-1], _shown(value))
-        elif not drafts:
-            continue  # a rule of nobody
-        elif name is _Name.CRAWL_DELAY:
+        elif name == "crawl-delay" and drafts:
             _slow_down(drafts[-1], value)
-        else:
-            ready = True  # an empty rule says nothing, and still ends the list of agents
-            if value:
-                drafts[-1].rules.append(Rule(name is _Name.ALLOW, spell_pattern(value), number, _shown(line)))
+        elif name == "sitemap":
+            sitemaps[_shown(value)] = None
     digest = hashlib.sha256(read).hexdigest()
     return RobotsRules(_groups(drafts), tuple(filter(None, sitemaps)), digest, truncated=len(read) < len(body))
 
@@ -170,24 +158,25 @@ def _lines(body: bytes) -> list[str]:
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
-def _record(line: str) -> tuple[_Name | None, str]:
+def _record(line: str) -> tuple[str, str]:
+    """What the line is about, and its value; about nothing, if nobody understands it."""
     content = line[:_LONGEST_LINE].partition("#")[0]
     key, colon, value = content.partition(":")
     if not colon:
         words = _WORDS.findall(content)
         if len(words) != 2:
-            return None, ""
+            return "", ""
         key, value = words
     name = _name_of(key)
-    if name is _Name.SITEMAP and " " in key.strip(_WHITE):  # the colon forgotten, the first one found is the URL's own
+    if name == "sitemap" and " " in key.strip(_WHITE):  # the colon forgotten, the first one found is the URL's own
         value = content.strip(_WHITE).partition(" ")[2]
     return name, value.strip(_WHITE)
 
 
 @lru_cache(maxsize=256)
-def _name_of(key: str) -> _Name | None:
+def _name_of(key: str) -> str:
     key = key.strip(_WHITE).lower()
-    return next((name for beginning, name in _BEGINNINGS.items() if key.startswith(beginning)), None)
+    return next((name for beginning, name in _MEANT.items() if key.startswith(beginning)), "")
 
 
 def _name_agent(draft: _Draft, value: str) -> None:

@@ -27,7 +27,7 @@ _ODD_IN_TARGET = re.compile(rf"%[0-9A-Fa-f]{{2}}|[^{_KEPT}]")
 _ODD_IN_PATTERN = re.compile(rf"%[0-9A-Fa-f]{{2}}|[^{_KEPT}*]")
 
 
-class Rule(Struct, frozen=True):
+class Rule(Struct, frozen=True, gc=False):
     """One Allow or Disallow line. `line` counts from 1, `text` is the line as written, made safe to show."""
 
     allow: bool
@@ -36,7 +36,7 @@ class Rule(Struct, frozen=True):
     text: str
 
 
-class Candidate(Struct, frozen=True):
+class Candidate(Struct, frozen=True, gc=False):
     """A rule, taken apart: what must follow its head. `rank` is its length, an Allow before a Disallow of that length.
 
     `parts` must occur in this order; `last`, if any, must then end the target. None for `parts`: nothing may follow.

@@ -99,20 +99,8 @@ def _no_whole_urls(text: str, _: str) -> str:
     return re.sub(r"(?im)^([ \t]*(?:dis)?allow[ \t]*:[ \t]*)https?:.*$", r"\1", text)
 
 
-def _no_unicode_space(text: str, _: str) -> str:
-    return re.sub("[\x1c-\x1f\x85\u2028\u2029\u3000\u200b\xa0]", "_", text)
-
-
-def _no_index_page(text: str, _: str) -> str:
-    return re.sub(r"(?im)^([ \t]*allow[ \t]*:.*/index\.html)[ \t]*$", r"\1*", text)
-
-
 def _plain_slash_in_query(text: str, _: str) -> str:
     return re.sub(r"(?m)\?.*$", lambda query: re.sub("%2[Ff]", "/", query[0]), text)
-
-
-def _whole_escapes(text: str, _: str) -> str:
-    return re.sub(r"%(?![0-9A-Fa-f]{2})", "%25", text)
 
 
 EXPLANATIONS = (
@@ -126,13 +114,8 @@ EXPLANATIONS = (
         "Protego puts a slash before a rule that is a whole URL; for Google it matches nothing", _no_whole_urls
     ),
     Explanation(
-        "Protego strips and splits at Unicode space; RFC 9309 2.2 knows space, tab and line ends", _no_unicode_space
-    ),
-    Explanation("Protego, as Google, reads Allow: …/index.html as the folder too; RFC 9309 does not", _no_index_page),
-    Explanation(
         "Protego keeps / and %2F apart in a query; the table in RFC 9309 2.2.2 does not", _plain_slash_in_query
     ),
-    Explanation("Protego leaves a % without digits as it is, and so does not meet %25", _whole_escapes),
     Explanation(
         "Protego takes %3D for =; RFC 9309 2.2.2 decodes no reserved character",
         lambda text, _: re.sub("%3[Dd]", "-3D-", text),
