@@ -3,15 +3,14 @@
 from outrider.errors import InvalidUrl
 from outrider.model.url import Url
 from outrider.policy.admit import Reach, Refusal, admit_rules, refusal
-from outrider.policy.robots import verdict
-from outrider.policy.robots_file import parse
+from outrider.policy.robots import parse, verdict
 
 ROBOTS = b"""\
 User-agent: *
 Disallow: /private/
 Allow: /private/press/
 """
-LINKS = ["/about", "/private/diary", "/private/press/kit", "/poster.pdf", "https://example.com/", "mailto:a@example.org"]
+LINKS = ["/about", "/private/diary", "/private/press/kit", "/poster.pdf", "https://example.com/", "mailto:a@b.org"]
 
 base = Url("https://www.example.org/")
 rules = admit_rules(reach=Reach.DOMAIN, seeds=[base], extensions=frozenset({".pdf"}))

@@ -166,8 +166,6 @@ def test_what_is_not_needed_is_not_loaded(argument: str, heavy: list[str]) -> No
         f"import sys; from outrider.cli import main; main([{argument!r}]); print(set({heavy!r}) & {{*sys.modules}})"
     )
 
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
-    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
 
     assert done.stdout.splitlines()[-1] == "set()"
