@@ -1,0 +1,1 @@
+"""HTTP: one visit, from a leased task to its outcome."""

@@ -1,0 +1,53 @@
+"""Is this URL's host somewhere we may go? Asked before every request: pages, hops, robots.txt, sitemaps, probes.
+
+The law: **only the address that was judged is connected to.** `pin` looks the name up once and returns addresses; the
+transport connects to one of those and never looks the name up again, so an answer that changes a moment later (DNS
+rebinding) changes nothing. `approves` judges once more where the socket is made, on the address it really gets.
+
+An answer that mixes a public address with one that points inside is refused whole, although the public one alone would
+be safe to use: no honest site has such an answer, and the next address down the list is one mistake away from being
+tried. Addresses that are refused without pointing inside, such as the NAT64 copies that a DNS64 server adds to every
+answer, are only left out.
+"""
+
+from outrider.errors import AddressRefused
+from outrider.fetch.resolver import Resolver
+from outrider.model.url import Url
+from outrider.policy.address import AddressRules, Allowed, Refused, judge_address
+
+
+class Guard:
+    def __init__(self, resolver: Resolver, rules: AddressRules) -> None:
+        self._resolver = resolver
+        self._rules = rules
+
+    async def pin(self, url: Url) -> tuple[str, ...]:
+        """The addresses to connect to, in order of preference, at least one.
+
+        Raises `AddressRefused` when there is none, and what `Resolver.resolve` raises.
+        """
+        # `Url.port` falls back to the scheme's own port on ":0", which a transport would not.
+        port = 0 if url.authority.endswith(":0") else url.port
+        approved = []
+        refused: list[tuple[str, Refused]] = []
+        for address in await self._resolver.resolve(url.host):
+            verdict = judge_address(address, port, self._rules)
+            if isinstance(verdict, Refused):
+                refused.append((address, verdict))
+            else:
+                approved.append(address)
+        inward = next((pair for pair in refused if pair[1].inward), None)
+        if inward is not None:
+            raise AddressRefused(_explain(url.host, *inward))
+        if not approved:
+            raise AddressRefused(_explain(url.host, *refused[0]))
+        return tuple(approved)
+
+    def approves(self, address: str, port: int) -> bool:
+        """The second check, at the creation of the socket: no look-up, no waiting."""
+        return isinstance(judge_address(address, port, self._rules), Allowed)
+
+
+def _explain(host: str, address: str, refused: Refused) -> str:
+    way_out = f"; {refused.remedy} would allow it" if refused.remedy else ""
+    return f"{host} is not visited: its address {address} {refused.why}{way_out}"
