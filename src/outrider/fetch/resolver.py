@@ -163,8 +163,8 @@ class Resolver:
         return await asyncio.shield(flight)
 
     async def _look_up(self, name: str) -> _Answer:
-        # c-ares is given a C string: what is not plain text would be cut or read otherwise than it was judged.
-        if not (name.isascii() and name.isprintable()):
+        # c-ares takes a C string, and asks the root about an empty one: only what is plainly a name is handed over.
+        if not (name.isascii() and name.isprintable() and all(name.split("."))):
             return _Missing(f"{name!r} is not a host name", exists=False)
         try:
             async with asyncio.timeout(self._timeout):

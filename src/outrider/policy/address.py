@@ -83,7 +83,9 @@ def judge_address(address: str, port: int, rules: AddressRules) -> Allowed | Ref
         return Refused(f"is {reading.name}", inward=reading.inward, remedy=remedy)
     if port not in rules.allow_ports:
         ports = ", ".join(map(str, sorted(rules.allow_ports)))
-        return Refused(f"is asked for on port {port}, not one of {ports or 'none'}", remedy=f"adding {port} to allow_ports")
+        return Refused(
+            f"is asked for on port {port}, not one of {ports or 'none'}", remedy=f"adding {port} to allow_ports"
+        )
     return _ALLOWED
 
 
