@@ -1,8 +1,9 @@
 """Where is a host? Its addresses, each name asked for once at a time and remembered as long as the DNS allows.
 
-Answered in this order: a literal address; the `hosts` given by the user (`*.suffix` stands for every name below it);
-localhost and the names below it (RFC 6761); what is remembered; then c-ares, which reads /etc/hosts (or the file that
-CARES_HOSTS names) before it asks the DNS. Search domains are not used: a URL means the same host on every machine.
+Answered in this order: a literal address; localhost and the names below it (RFC 6761); the `hosts` given by the user
+(`*.suffix` stands for every name below it, `*` for every name); what is remembered; then c-ares, which reads /etc/hosts
+(or the file that CARES_HOSTS names) before it asks the DNS. Search domains are not used: a URL means the same host on
+every machine.
 Which of the addresses may be connected to is not decided here: see `guard`.
 """
 
@@ -115,7 +116,7 @@ class Resolver:
         if kept is not None:
             return _addresses(kept)
         name = host.lower().removesuffix(".")
-        known = _literal(name) or self._given(name) or self._loopback(name)
+        known = _literal(name) or self._loopback(name) or self._given(name)
         return known or _addresses(self._recall(name) or await self._ask(name))
 
     def _given(self, name: str) -> tuple[str, ...]:

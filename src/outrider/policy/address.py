@@ -82,10 +82,9 @@ def judge_address(address: str, port: int, rules: AddressRules) -> Allowed | Ref
         remedy = f"--allow-private {address.partition('%')[0]}"
         return Refused(f"is {reading.name}", inward=reading.inward, remedy=remedy)
     if port not in rules.allow_ports:
-        ports = ", ".join(map(str, sorted(rules.allow_ports)))
-        return Refused(
-            f"is asked for on port {port}, not one of {ports or 'none'}", remedy=f"adding {port} to allow_ports"
-        )
+        ports = ", ".join(map(str, sorted(rules.allow_ports))) or "none"
+        why = f"is asked for on port {port}, not one of allow_ports ({ports})"
+        return Refused(why, remedy=f"adding {port} to allow_ports")
     return _ALLOWED
 
 
