@@ -3,8 +3,7 @@
 Answered in this order: a literal address; localhost and the names below it (RFC 6761); the `hosts` given by the user
 (`*.suffix` stands for every name below it, `*` for every name); what is remembered; then c-ares, which reads /etc/hosts
 (or the file that CARES_HOSTS names) before it asks the DNS. Search domains are not used: a URL means the same host on
-every machine.
-Which of the addresses may be connected to is not decided here: see `guard`.
+every machine. Which of the addresses may be connected to is not decided here: see `guard`.
 """
 
 import asyncio
@@ -29,7 +28,9 @@ BOTH: Final[tuple[Family, ...]] = ("ipv4", "ipv6")
 _LOOPBACK: Final[dict[Family, str]] = {"ipv4": "127.0.0.1", "ipv6": "::1"}
 _MOST_ADDRESSES: Final = 32
 """An answer can hold thousands; remembering them all would let one zone fill our memory."""
-_TRIES: Final = 2
+_TRIES: Final = 5
+"""c-ares shortens its wait to what a server usually takes, a quarter of a second at least, and doubles it each try.
+With fewer, a name that is slow behind a quick server would be given up within a second; `timeout` bounds them all."""
 _AI_NOSORT: Final = 1 << 7  # we order by family ourselves; sorting would open a socket for every address
 _AI_ENVHOSTS: Final = 1 << 8
 
@@ -73,7 +74,11 @@ class _Kept(Struct, frozen=True):
 
 
 class Resolver:
-    """One per event loop. `timeout` bounds a whole look-up; `families` are asked for, the first preferred."""
+    """One per event loop. `families` are asked for, the first preferred.
+
+    `timeout` bounds a look-up once it has begun; `at_once` of them are under way, because a burst of thousands of
+    datagrams would drown in the buffers and come back as timeouts.
+    """
 
     def __init__(
         self,
@@ -83,6 +88,7 @@ class Resolver:
         families: tuple[Family, ...] = BOTH,
         nameservers: Sequence[str] = (),
         timeout: float = 5.0,
+        at_once: int = 128,
         memory: Memory | None = None,
     ) -> None:
         self._clock = clock
@@ -90,6 +96,7 @@ class Resolver:
         self._families = families
         self._nameservers = nameservers
         self._timeout = timeout
+        self._places = asyncio.Semaphore(at_once)
         self._memory = memory or Memory()
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
         self._flights: dict[str, asyncio.Task[_Answer]] = {}
@@ -168,7 +175,7 @@ class Resolver:
         if not (name.isascii() and name.isprintable() and all(name.split("."))):
             return _Missing(f"{name!r} is not a host name", exists=False)
         try:
-            async with asyncio.timeout(self._timeout):
+            async with self._places, asyncio.timeout(self._timeout):
                 found = await self._channel().getaddrinfo(
                     name, family=self._family(), type=socket.SOCK_STREAM, flags=_AI_NOSORT | _AI_ENVHOSTS
                 )
@@ -203,7 +210,7 @@ class Resolver:
             self._dns = aiodns.DNSResolver(
                 nameservers=self._nameservers or None,
                 flags=pycares.ARES_FLAG_NOSEARCH | pycares.ARES_FLAG_EDNS,
-                timeout=self._timeout / 3,  # the second of two tries waits twice as long
+                timeout=self._timeout / 3,  # of the first try, while nothing is learned: a second fits in
                 tries=_TRIES,
             )
         return self._dns

@@ -39,6 +39,7 @@ class DnsServer:
         self._heard: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self._turns: Counter[tuple[str, str]] = Counter()
         self._answering: set[asyncio.Task[None]] = set()
+        self._writers: set[asyncio.StreamWriter] = set()
         self.port = 0
 
     @property
@@ -71,6 +72,9 @@ class DnsServer:
     async def __aexit__(self, *_: object) -> None:
         self._udp.close()
         self._tcp.close()
+        for writer in self._writers:
+            writer.close()
+            await writer.wait_closed()
         for task in self._answering:
             task.cancel()
         await asyncio.gather(*self._answering, return_exceptions=True)
@@ -81,13 +85,14 @@ class DnsServer:
         task.add_done_callback(self._answering.discard)
 
     async def _serve_tcp(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.add(writer)
         try:
             while True:
                 (length,) = struct.unpack("!H", await reader.readexactly(2))
                 query = await reader.readexactly(length)
                 await self._answer(query, lambda reply: writer.write(struct.pack("!H", len(reply)) + reply), "tcp")
         except (asyncio.IncompleteReadError, ConnectionError):
-            writer.close()
+            writer.close()  # the peer is done; who closes the server waits for the rest
 
     async def _answer(self, query: bytes, send: Callable[[bytes], None], way: str) -> None:
         name, kind, question = _read_question(query)

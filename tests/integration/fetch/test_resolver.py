@@ -187,6 +187,17 @@ async def test_no_answer_in_time_is_timed_out_in_the_dns_phase() -> None:
         assert caught.value.phase is Phase.DNS
 
 
+async def test_a_slow_name_behind_a_quick_server_is_waited_for() -> None:
+    quick: dict[str, Reply | list[Reply]] = {f"quick{n}.example": Reply(a=(PUBLIC,)) for n in range(20)}
+    slow: dict[str, Reply | list[Reply]] = {"slow.example": [Reply(silent=True)] * 3 + [Reply(a=(PUBLIC,))]}
+    async with DnsServer({**quick, **slow}) as dns, resolver_on(dns, timeout=20.0) as resolver:
+        for name in quick:
+            await resolver.resolve(name)
+
+        assert await resolver.resolve("slow.example") == (PUBLIC,)
+        assert dns.count("slow.example") == 4
+
+
 async def test_one_family_is_enough_when_the_other_fails_or_is_silent() -> None:
     script: dict[str, Reply | list[Reply]] = {
         "half.example": Reply(a=(PUBLIC,), silent_for="AAAA"),
@@ -215,6 +226,20 @@ async def test_one_look_up_a_name_is_under_way_however_many_wait() -> None:
 
         assert await asyncio.gather(*waiting) == [(PUBLIC,)] * 3
         assert dns.count("a.example") == 1
+
+
+async def test_no_more_look_ups_than_allowed_are_under_way() -> None:
+    held = asyncio.Event()
+    script: dict[str, Reply | list[Reply]] = {f"{name}.example": Reply(a=(PUBLIC,), held=held) for name in "abcd"}
+    async with DnsServer({**script}) as dns, resolver_on(dns, at_once=2) as resolver:
+        waiting = [asyncio.create_task(resolver.resolve(name)) for name in script]
+        await dns.heard("a.example")
+        await dns.heard("b.example")
+        names_under_way = {name for name, _, _ in dns.asked}
+        held.set()
+
+        assert await asyncio.gather(*waiting) == [(PUBLIC,)] * 4
+        assert names_under_way == {"a.example", "b.example"}
 
 
 async def test_a_waiter_that_leaves_does_not_end_the_look_up_of_the_others() -> None:
