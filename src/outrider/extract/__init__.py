@@ -1,0 +1,1 @@
+"""Bytes → links: pure functions."""
