@@ -1,13 +1,15 @@
 """What are these bytes? The body as sent becomes the body as meant, and never more of it than the limits allow.
 
 Decoding is a chain of generators, one for each Content-Encoding, each handing on small steps under the same caps: a
-bomb costs the cap and a few steps, also when it is wrapped in a second encoding or hides in what lies between the two.
-As browsers do, what follows a complete gzip, deflate or zstd stream is ignored, and a body that is not what its
-Content-Encoding claims is refused rather than guessed at. Which character set the text is in: see `extract.charset`.
+bomb costs the cap, the decoder's window (brotli: 16 MiB, zstd: 8) and a few steps, also when it is wrapped in a second
+encoding or hides in what lies between the two. As browsers do, what follows a complete gzip, deflate or zstd stream is
+ignored, and a body that is not what its Content-Encoding claims is refused rather than guessed at. Which character set
+the text is in is not asked here: see `extract.charset`.
 """
 
 import hashlib
 import re
+from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from functools import lru_cache
 from io import BytesIO
@@ -63,18 +65,20 @@ def decode(body: bytes, content_encoding: str | None, *, complete: bool, limits:
     servers put the header on answers that have no content.
     """
     encodings = _encodings(content_encoding, limits.encodings)
-    if not complete and limits.on_oversize == "fail":
-        raise BodyTooLarge(f"more than the {len(body)} bytes that may be sent")
-    if not body:
-        return Decoded(b"", encodings, not complete)
-    steps = _capped(iter((body,)), len(body), limits)
+    oversize = not complete or (not encodings and len(body) > limits.decoded)
+    if oversize and limits.on_oversize == "fail":
+        raise BodyTooLarge(f"{len(body)} bytes were sent, or more")
+    if not encodings or not body:
+        return Decoded(body[: limits.decoded], encodings, oversize)
+    if encodings == ("zstd",) and (page := _small_zstd(body, limits)) is not None:
+        return Decoded(page, encodings, oversize)
+    wire = _Wire(body)
+    steps = wire.bites()
     for encoding in reversed(encodings):
-        steps = _capped(_DECODERS[encoding](_cut(steps)), len(body), limits)
-    if encodings == ("zstd",) and (page := _small_zstd(body)) is not None:
-        steps = _capped(iter((page,)), len(body), limits)
+        steps = _capped(_DECODERS[encoding](_cut(steps)), wire, limits)
     # Growing a BytesIO and taking its value copies nothing, where joining a list would hold the body twice.
     data = BytesIO()
-    truncated = not complete
+    truncated = oversize
     try:
         data.writelines(steps)
     except (_OverCap, _EndedEarly):
@@ -104,8 +108,8 @@ def describe(decoded: Decoded, wire_length: int, content_type: str | None, chars
 _STEP: Final = 262_144
 """What one call of a decoder may put out."""
 
-_BITE: Final = 65_536
-"""What one call of a decoder is given: what it leaves over is copied, so it must stay small."""
+_BITE: Final = 16_384
+"""What one call of a decoder is given: what it leaves over is copied, and a bomb is known only after a whole one."""
 
 _ZSTD_BITE: Final = 128
 """The zstd binding bounds no output. A block of four bytes can become 128 KiB, so this many become 4 MiB at most."""
@@ -127,7 +131,6 @@ _Stream: TypeAlias = Generator[bytes, None, bytes]
 _IsalError: Final = cast("type[Exception]", igzip_lib.error)
 
 
-@lru_cache(maxsize=256)
 def _encodings(header: str | None, most: int) -> tuple[str, ...]:
     """In the order they were applied."""
     named = tuple(name for part in (header or "").split(",") if (name := part.strip().lower()) not in _MEANS_NOTHING)
@@ -139,6 +142,19 @@ def _encodings(header: str | None, most: int) -> tuple[str, ...]:
     return named
 
 
+class _Wire:
+    """The body as sent. A bomb is judged by what of it was `taken` so far, so that padding behind it does not help."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+        self.taken = 0
+
+    def bites(self) -> _Steps:
+        for bite in _cut(iter((self._body,))):
+            self.taken += len(bite)
+            yield bite
+
+
 def _cut(steps: _Steps) -> _Steps:
     for step in steps:
         if len(step) <= _BITE:
@@ -148,13 +164,12 @@ def _cut(steps: _Steps) -> _Steps:
                 yield step[start : start + _BITE]
 
 
-def _capped(steps: _Steps, wire: int, limits: BodyLimits) -> _Steps:
-    bomb = max(limits.ratio * wire, limits.ratio_floor)
+def _capped(steps: _Steps, wire: _Wire, limits: BodyLimits) -> _Steps:
     total = 0
     for step in steps:
         total += len(step)
-        if total > bomb:
-            raise BodyTooLarge(f"decompression bomb: {wire} bytes became more than {bomb:.0f}")
+        if total > limits.ratio_floor and total > limits.ratio * wire.taken:
+            raise BodyTooLarge(f"decompression bomb: {wire.taken} bytes became {total}")
         if total > limits.decoded:
             yield step[: limits.decoded - total]
             raise _OverCap(f"more than {limits.decoded} bytes when decoded")
@@ -182,6 +197,7 @@ def _deflate(steps: _Steps) -> _Steps:
     # CM 8 in the low bits would open a bare stream with a stored block whose padding is not zero: nobody writes that.
     wrapped = len(head) > 0 and head[0] & 0x0F == 8 and (len(head) < 2 or int.from_bytes(head[:2]) % 31 == 0)
     yield from _stream(chain((head,), steps), igzip_lib.DECOMP_ZLIB if wrapped else igzip_lib.DECOMP_DEFLATE)
+    _drain(steps)
 
 
 def _brotli(steps: _Steps) -> _Steps:
@@ -202,14 +218,16 @@ def _zstd(steps: _Steps) -> _Steps:
     return _concatenated(steps, _zstd_frame, re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"))
 
 
-def _small_zstd(body: bytes) -> bytes | None:
-    """Most pages are one frame that fits into one step: twice as fast at once. None: it must go the long way."""
+def _small_zstd(body: bytes, limits: BodyLimits) -> bytes | None:
+    """Most pages are one frame below every cap: at once, in half the time. None: it must go the long way."""
+    most = min(_STEP, limits.decoded, limits.ratio_floor)
     try:
-        # The binding allocates what the frame claims to hold, so a claim is checked before it is believed.
-        if _STEP < get_frame_parameters(body).content_size < CONTENTSIZE_UNKNOWN:
+        size = get_frame_parameters(body).content_size
+        # The binding allocates what a frame claims to hold, and looks no further when it claims to hold nothing.
+        if size != CONTENTSIZE_UNKNOWN and not 0 < size <= most:
             return None
         decoder = ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
-        return decoder.decompress(body, max_output_size=_STEP, allow_extra_data=False)
+        return decoder.decompress(body, max_output_size=most, allow_extra_data=False)
     except ZstdError:
         return None
 
@@ -232,8 +250,14 @@ def _concatenated(steps: _Steps, one: Callable[[_Steps], _Stream], magic: re.Pat
         rest = yield from one(chain((rest,), steps))
         rest = _at_least(4, rest, steps)
         if not magic.match(rest):
+            _drain(steps)
             return
     raise Undecodable(f"more than {_MEMBERS} streams in one body")
+
+
+def _drain(steps: _Steps) -> None:
+    """What is ignored is decoded all the same: an outer stream that is cut off or broken must not go unnoticed."""
+    deque(steps, maxlen=0)
 
 
 def _at_least(size: int, start: bytes, steps: _Steps) -> bytes:
@@ -269,7 +293,8 @@ def content_type(header: str | None, body: bytes) -> tuple[str | None, str | Non
 
     Without a header that can be understood the bytes are asked. A type that is declared is believed.
     """
-    essence, charset = _parse_type(header) if header else (None, None)
+    # No honest header is longer, and the parsed ones are kept.
+    essence, charset = _parse_type(header[:1024]) if header else (None, None)
     return (essence, charset) if essence else (sniff_type(body), None)
 
 
