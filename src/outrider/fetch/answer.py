@@ -1,0 +1,124 @@
+"""What has arrived of one response? Lines and chunks in; a final header block and a capped body out.
+
+Knows no library: whoever feeds it stops when a feeding method returns False, and reads in `stopped` why. Informational
+blocks (1xx), a proxy's answer to CONNECT and trailers are counted as bytes and otherwise dropped.
+"""
+
+from enum import Enum
+from typing import Final
+
+from outrider.model.outcome import Headers
+
+OTHER_CAP: Final = 65_536
+"""Bytes read of a body that is not a page (3xx, 4xx, 5xx): enough to keep the connection, too little to hurt."""
+
+
+class Stop(Enum):
+    """Why we stopped reading: the first two are still answers."""
+
+    CAP = "the body cap is reached"
+    TYPE = "the content type is not wanted"
+    HEADERS = "the headers are too large"
+    UPGRADE = "the server switched protocols unasked"
+    VERSION = "the status line names no version of HTTP that we speak"
+
+
+class Answer:
+    """Reset for each request; never shared. `ready` turns true when the request is about to be sent."""
+
+    def __init__(self, max_header_bytes: int) -> None:
+        self._max_header_bytes = max_header_bytes
+        self.reset(body_cap=0, wanted=frozenset())
+
+    def reset(self, body_cap: int, wanted: frozenset[str]) -> None:
+        self._cap = body_cap
+        self._wanted = wanted
+        self._lines: list[bytes] = []
+        self._chunks: list[bytes] = []
+        self.ready = False
+        self.final = False
+        self.stopped: Stop | None = None
+        self.status = 0
+        self.version = ""
+        self.header_bytes = 0
+        self.length = 0
+
+    @property
+    def arrived(self) -> int:
+        return self.header_bytes + self.length
+
+    def add_line(self, line: bytes) -> bool:
+        """Take one header line with its line end."""
+        self.header_bytes += len(line)
+        if self.header_bytes > self._max_header_bytes:
+            return self._stop(Stop.HEADERS)
+        if self.final:
+            return True
+        if line not in {b"\r\n", b"\n"}:
+            self._lines.append(line)
+            return True
+        if not self.ready:
+            # A proxy has answered our CONNECT: the site has not spoken yet.
+            self._lines.clear()
+            return True
+        return self._end_block()
+
+    def add_chunk(self, chunk: bytes) -> bool:
+        """Take a piece of the body; False when there is more than the cap."""
+        self.length += len(chunk)
+        if self.length > self._cap:
+            self._chunks.append(chunk[: len(chunk) - (self.length - self._cap)])
+            return self._stop(Stop.CAP)
+        self._chunks.append(chunk)
+        return True
+
+    def body(self) -> bytes:
+        return b"".join(self._chunks)
+
+    def headers(self) -> Headers:
+        """Of the final block, in order, as latin-1, without the white space around values (RFC 9110 5.5)."""
+        pairs: list[tuple[str, str]] = []
+        for line in self._lines[1:]:
+            text = line.decode("latin-1")
+            if text[0] in " \t" and pairs:
+                # RFC 9112 5.2: a folded line continues the value before it.
+                name, value = pairs[-1]
+                pairs[-1] = (name, " ".join((value, text.strip(" \t\r\n"))).strip(" "))
+                continue
+            name, _, value = text.partition(":")
+            pairs.append((name.strip(" \t"), value.strip(" \t\r\n")))
+        return tuple(pairs)
+
+    def _end_block(self) -> bool:
+        version, _, rest = self._lines[0].partition(b" ") if self._lines else (b"", b"", b"")
+        self.version = _VERSIONS.get(version, "")
+        code = rest[:3]
+        self.status = int(code) if code.isdigit() else 0
+        if not self.version or self.status < 100:
+            return self._stop(Stop.VERSION)
+        if self.status == 101:
+            return self._stop(Stop.UPGRADE)
+        if self.status < 200:
+            self._lines.clear()
+            return True
+        self.final = True
+        if self.status >= 300:
+            self._cap = min(self._cap, OTHER_CAP)
+        elif self._wanted and not self._type_is_wanted():
+            return self._stop(Stop.TYPE)
+        return True
+
+    def _type_is_wanted(self) -> bool:
+        """A missing type is read: what it is, its bytes will tell."""
+        for line in self._lines:
+            if line[:13].lower() == b"content-type:":
+                essence = line[13:].partition(b";")[0].strip().lower()
+                return not essence or essence.decode("latin-1") in self._wanted
+        return True
+
+    def _stop(self, why: Stop) -> bool:
+        self.stopped = why
+        return False
+
+
+_VERSIONS: Final = {b"HTTP/1.0": "1.0", b"HTTP/1.1": "1.1", b"HTTP/2": "2", b"HTTP/2.0": "2"}
