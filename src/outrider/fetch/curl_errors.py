@@ -45,8 +45,8 @@ def error_from(facts: Facts) -> TransportError:
 # The certificate's verdicts (X509_V_ERR_* of OpenSSL's x509_vfy.h): not yet valid, expired; name or address mismatch.
 _OUT_OF_DATE: Final = frozenset({9, 10})
 _MISMATCH: Final = frozenset({62, 64})
-_VERIFIED: Final = 0
 
+_WRONG_NAME: Final = re.compile(r"subject name|common name|host ?name", re.IGNORECASE)
 _BROKEN_FRAMING: Final = re.compile(r"chunk|malformed|illegal|invalid|too (long|large)", re.IGNORECASE)
 _TLS_ALERT: Final = re.compile(r"\balert\b", re.IGNORECASE)
 
@@ -81,8 +81,8 @@ def _untrusted(facts: Facts) -> TransportError:
 def _certificate(facts: Facts) -> TransportError:
     if facts.verify_result in _OUT_OF_DATE:
         return TlsError(facts.message, TlsFault.EXPIRED)
-    # libcurl compares the name itself, after the chain has been found good.
-    if facts.verify_result in _MISMATCH or facts.verify_result == _VERIFIED:
+    # libcurl compares the name itself, and before it asks for OpenSSL's verdict: then only its words tell.
+    if facts.verify_result in _MISMATCH or _WRONG_NAME.search(facts.message):
         return TlsError(facts.message, TlsFault.WRONG_NAME)
     return TlsError(facts.message, TlsFault.UNTRUSTED)
 

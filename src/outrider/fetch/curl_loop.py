@@ -34,6 +34,21 @@ _LATE: Final = 0.001
 """A timer that fires a hair early is ignored by libcurl and never set again: better a millisecond late."""
 
 
+class _Lent(socket.socket):
+    """pycurl takes a duplicate of the descriptor; ours tells how far it is, and is closed as soon as we let go."""
+
+    def __del__(self) -> None:
+        self.close()
+
+    def is_connected(self) -> bool:
+        # libcurl tells the time of the TCP connection only after the handshake that follows it.
+        try:
+            self.getpeername()
+        except OSError:
+            return False
+        return True
+
+
 class Line:
     """One easy handle, its callbacks and the request it carries now. The callbacks only note what they see."""
 
@@ -43,6 +58,7 @@ class Line:
         self._check = check
         self._pinned = ""
         self.header_lines: tuple[bytes, ...] | None = None
+        self.target: str | None = None
         easy.setopt(pycurl.OPENSOCKETFUNCTION, self._open)
         easy.setopt(pycurl.PREREQFUNCTION, self._before_request)
         easy.setopt(pycurl.HEADERFUNCTION, self._header)
@@ -59,16 +75,23 @@ class Line:
         self.opened = 0
         self.resent = False
         self.veto: str | None = None
+        self._lent: _Lent | None = None
         self.socket_error: OSError | None = None
         self.watch = Watch()
         if pin != self._pinned and self._check is not None:
             self.easy.setopt(pycurl.CONNECT_TO, [f"::[{pin}]:" if ":" in pin else f"::{pin}:"])
             self._pinned = pin
 
+    def end(self, error: TransportError | None) -> None:
+        self._lent = None
+        # Done already when the caller was cancelled a moment ago and has not had its turn yet.
+        if not self.ended.done():
+            self.ended.set_result(error)
+
     def phase(self) -> Phase:
         """Where are we? Asked by the sweep only."""
         if not self.answer.ready:
-            return Phase.TLS if self.opened and self.easy.getinfo(pycurl.CONNECT_TIME) > 0 else Phase.CONNECT
+            return Phase.TLS if self._lent is not None and self._lent.is_connected() else Phase.CONNECT
         return Phase.IDLE if self.answer.header_bytes else Phase.FIRST_BYTE
 
     def _open(self, _purpose: int, address: Any) -> socket.socket | int:  # noqa: ANN401 - pycurl has no types
@@ -81,10 +104,11 @@ class Line:
             return _NO_SOCKET
         self.opened += 1
         try:
-            return socket.socket(address.family, address.socktype, address.protocol)
+            self._lent = _Lent(address.family, address.socktype, address.protocol)
         except OSError as error:
             self.socket_error = error
             return _NO_SOCKET
+        return self._lent
 
     def _before_request(self, address: str, _own: str, port: int, _own_port: int) -> int:
         if self.answer.ready:
@@ -95,6 +119,7 @@ class Line:
             return int(pycurl.PREREQFUNC_ABORT)
         self.answer.ready = True
         self.address = address
+        self._lent = None
         return int(pycurl.PREREQFUNC_OK)
 
     def _is_pinned(self, address: str) -> bool:

@@ -12,6 +12,7 @@
 import asyncio
 import ssl
 from collections.abc import Awaitable, Callable
+from time import monotonic
 from types import TracebackType
 from typing import Final, Self
 
@@ -112,14 +113,14 @@ class CurlTransport:
         if request.method not in {"GET", "HEAD"}:
             raise ConfigError(f"method is {request.method!r}; expected GET or HEAD")
         lines = header_lines(self._agent, tuple(request.headers.items()))
-        started = self._loop.time()
+        started = monotonic()
         deadline = started + self._limits.total
         try:
-            async with asyncio.timeout_at(deadline):
+            async with asyncio.timeout(self._limits.total):
                 pin = await self._resolve(request.url)
         except TimeoutError:
             raise TimedOut(f"no address within {self._limits.total:g} s", Phase.DNS) from None
-        resolved = connecting = self._loop.time()
+        resolved = connecting = monotonic()
         connect_until = resolved + self._limits.connect
         addresses = pin.addresses if self._proxy is None else pin.addresses[:1]
         for left in range(len(addresses), 0, -1):
@@ -130,7 +131,7 @@ class CurlTransport:
                 await self._run(line, request, lines, addresses[-left], deadline, budget)
             except (ConnectError, TimedOut) as error:
                 is_connecting = isinstance(error, ConnectError) or error.phase is Phase.CONNECT
-                connecting = self._loop.time()
+                connecting = monotonic()
                 if left == 1 or not is_connecting or connecting >= connect_until:
                     raise
                 continue
@@ -158,6 +159,11 @@ class CurlTransport:
             easy.setopt(pycurl.NOBODY, 1)
         else:
             easy.setopt(pycurl.HTTPGET, 1)
+        # libcurl rewrites escapes in a path (%2f to %2F): where there are any, it is given the text to send.
+        target = request.url.target if "%" in request.url and self._proxy is None else None
+        if target != line.target:
+            easy.setopt(pycurl.REQUEST_TARGET, target)
+            line.target = target
         if line.header_lines is not header_lines:
             easy.setopt(pycurl.HTTPHEADER, list(header_lines))
             line.header_lines = header_lines
@@ -166,14 +172,14 @@ class CurlTransport:
         self._in_flight[easy] = line
         self._curl.add(easy)
         if self._sweeper is None:
-            self._swept_at = self._loop.time()
+            self._swept_at = monotonic()
             self._sweeper = self._loop.call_later(self._limits.sweep, self._sweep)
         try:
             error = await ended
         except asyncio.CancelledError:
             # The transfer may have ended in this very moment: then it is out already.
             if easy in self._in_flight:
-                self._take_out(line)
+                self._give_up(line, None)
             easy.close()
             raise
         if error is not None:
@@ -212,7 +218,7 @@ class CurlTransport:
 
     def _on_done(self, easy: Easy, number: int, message: str) -> None:
         line = self._in_flight.pop(easy)
-        self._end(line, self._error(line, number, message))
+        line.end(self._error(line, number, message))
 
     def _error(self, line: Line, number: int, message: str) -> TransportError | None:
         answer = line.answer
@@ -274,7 +280,7 @@ class CurlTransport:
         if self._curl is None:
             return
         interval = self._limits.sweep
-        now = self._loop.time()
+        now = monotonic()
         self._patient += min(now - self._swept_at, 2 * interval)
         self._swept_at = now
         self._curl.turn()
@@ -289,20 +295,11 @@ class CurlTransport:
         if self._in_flight:
             self._sweeper = self._loop.call_later(interval, self._sweep)
 
-    def _give_up(self, line: Line, error: TransportError) -> None:
-        self._take_out(line)
-        self._end(line, error)
-
-    @staticmethod
-    def _end(line: Line, error: TransportError | None) -> None:
-        # Done already when the caller was cancelled a moment ago and has not had its turn yet.
-        if not line.ended.done():
-            line.ended.set_result(error)
-
-    def _take_out(self, line: Line) -> None:
+    def _give_up(self, line: Line, error: TransportError | None) -> None:
         del self._in_flight[line.easy]
         if self._curl is not None:
             self._curl.remove(line.easy)
+        line.end(error)
 
 
 def _check_readable(ca_file: str) -> None:
