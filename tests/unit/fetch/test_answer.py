@@ -1,5 +1,7 @@
 """Lines and chunks in, a header block and a capped body out. Any cut of the body gives the same."""
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,7 +44,7 @@ def test_the_body_does_not_depend_on_how_it_is_cut(body: bytes, cuts: list[int],
     whole = answer(b"HTTP/1.1 200 OK\r\n", b"\r\n", cap=cap)
     edges = sorted({0, len(body), *(cut for cut in cuts if cut < len(body))})
 
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in pairwise(edges):
         if not whole.add_chunk(body[start:end]):
             break
 
