@@ -1,5 +1,6 @@
 """What do we send besides the request line? The caller's headers, our name, and the encodings that we can decode.
 
+Host and, unless the caller has its own, `Accept: */*` come from libcurl.
 A header that could break out of its line is a mistake of ours, not of the web: it is a `ConfigError`.
 """
 

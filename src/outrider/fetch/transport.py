@@ -152,10 +152,12 @@ class CurlTransport:
             raise ConnectionLost("the transport is closed")
         ended: asyncio.Future[TransportError | None] = self._loop.create_future()
         easy = line.easy
-        line.answer.reset(request.body_cap, request.wanted_types)
+        is_head = request.method == "HEAD"
+        # An answer to HEAD is over with its headers: stopping it would only cost the connection.
+        line.answer.reset(request.body_cap, frozenset() if is_head else request.wanted_types)
         line.start(address, ended, deadline, budget)
         easy.setopt(pycurl.URL, request.url)
-        if request.method == "HEAD":
+        if is_head:
             easy.setopt(pycurl.NOBODY, 1)
         else:
             easy.setopt(pycurl.HTTPGET, 1)
@@ -269,6 +271,7 @@ class CurlTransport:
             reused=not line.opened,
         )
         if self._curl is not None and len(self._idle) < self._max_connections:
+            answer.reset(body_cap=0, wanted=frozenset())  # a resting line holds no body
             self._idle.append(line)
         else:
             line.easy.close()

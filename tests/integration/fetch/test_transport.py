@@ -113,7 +113,9 @@ async def test_a_status_without_a_body_is_whole(get: "Get", status: bytes) -> No
 
 
 async def test_head_brings_headers_only_and_keeps_the_connection(get: "Get", server: "RawServer") -> None:
-    head = await get(b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n", method="HEAD")
+    only_head = b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nContent-Length: 500\r\n\r\n"
+
+    head = await get(only_head, method="HEAD", wanted_types=frozenset({"text/html"}))
     after = await get(OK)
 
     assert (head.status, head.body, head.complete, head.header("content-length")) == (200, b"", True, "500")
@@ -307,9 +309,27 @@ async def test_an_ipv6_address_can_be_pinned(make: "Make", server: "RawServer") 
     server.routes["/x"] = OK
 
     async with make(resolve=resolve) as transport:
-        response = await transport.request(Request(server.url("/x")))
+        by_name = await transport.request(Request(server.url("/x")))
+        by_address = await transport.request(Request(server.url("/x", "[::1]")))
 
-    assert (response.address, response.body) == ("::1", b"hello")
+    assert (by_name.address, by_name.body) == ("::1", b"hello")
+    assert (by_address.address, by_address.body) == ("::1", b"hello")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "site.test.", "a_b.test", "xn--bcher-kva.test"])
+async def test_any_host_goes_to_its_pin_under_its_own_name(
+    make: "Make", server: "RawServer", second_server: "RawServer", host: str
+) -> None:
+    async def resolve(_url: Url) -> Pin:
+        return Pin(("127.0.0.2",))
+
+    second_server.routes["/x"] = OK
+
+    async with make(resolve=resolve) as transport:
+        response = await transport.request(Request(server.url("/x", host)))
+
+    assert (response.address, server.connections) == ("127.0.0.2", 0)
+    assert f"Host: {host}:{server.port}\r\n".encode() in second_server.heads[0]
 
 
 async def test_an_address_can_be_vetoed_when_the_socket_is_made(make: "Make", server: "RawServer") -> None:
