@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from tests.integration.fetch.conftest import Certificates, Get, Kit, Make, RawServer
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5\r\n\r\nhello"
-EMPTY = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
 
 def page(length: int, status: bytes = b"200 OK", content_type: bytes = b"text/html") -> bytes:
