@@ -25,8 +25,8 @@ class Flaw(StrEnum):
     WRONG_NAME = "wrong_name"
     UNTRUSTED = "untrusted"
     SELF_SIGNED = "self_signed"
-    REFUSED = "refused"
-    """No certificate at all: the handshake ends with an alert."""
+    CUT = "cut"
+    """No certificate at all: the handshake is cut short."""
 
 
 FLAWED: Final[Mapping[str, Flaw]] = {
@@ -35,7 +35,7 @@ FLAWED: Final[Mapping[str, Flaw]] = {
     "wrongname.test": Flaw.WRONG_NAME,
     "untrusted.test": Flaw.UNTRUSTED,
     "selfsigned.test": Flaw.SELF_SIGNED,
-    "refused.test": Flaw.REFUSED,
+    "cut.test": Flaw.CUT,
 }
 
 
@@ -66,7 +66,7 @@ class Certificates:
 
         def choose(connection: ssl.SSLObject, name: str | None, _context: ssl.SSLContext) -> int | None:
             heard(name)
-            if name is not None and self._flawed.get(name) is Flaw.REFUSED:
+            if name is not None and self._flawed.get(name) is Flaw.CUT:
                 return ssl.ALERT_DESCRIPTION_HANDSHAKE_FAILURE
             connection.context = self._context_for(name)
             return None
@@ -87,7 +87,7 @@ class Certificates:
         now = datetime.now(UTC)
         issue = self._authority.issue_cert
         match flaw:
-            case None | Flaw.REFUSED:
+            case None | Flaw.CUT:
                 return _server_context(issue(name))
             case Flaw.EXPIRED:
                 return _server_context(issue(name, not_before=now - 30 * _A_DAY, not_after=now - _A_DAY))

@@ -182,6 +182,8 @@ class ConnectionWire:
             if self._nth is None:
                 self._nth = self._connection.farm.referee.turn(self.asked)
             behaviour = behaviour.choose(self.asked, self._nth)
+        if not isinstance(behaviour, Instant | Scripted):
+            raise TypeError(f"{behaviour!r} is of no kind that a farm can play")
         return behaviour
 
     async def play(self, behaviour: Behaviour) -> None:

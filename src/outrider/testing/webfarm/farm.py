@@ -1,7 +1,7 @@
 """A web on loopback: many host names behind one port, each path with its behaviour, and a log that does not lie."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Final, Self
@@ -120,6 +120,10 @@ class WebFarm:
             for asked in self.log
             if host in {None, asked.host} and target in {None, asked.target} and method in {None, asked.method}
         ]
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Wait for something to be true of this farm, such as `lambda: farm.requests == 3`."""
+        await self.referee.until(holds)
 
     # What a connection asks.
 

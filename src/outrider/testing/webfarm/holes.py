@@ -8,10 +8,15 @@ import errno
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
+from typing import Final, cast
 
 from outrider.testing.webfarm.doorman import bind
 
-_FILL = 16
+GREETING: Final = b"220 mail.test ESMTP\r\n"
+TLS_ALERT: Final = b"\x15\x03\x03\x00\x02\x02\x28"
+"""A fatal `handshake_failure` (RFC 8446 6.2), for a peer that speaks TLS and does not want to."""
+
+_FILL: Final = 16
 
 
 @contextmanager
@@ -44,16 +49,31 @@ def blackhole(address: str = "127.0.0.1") -> Iterator[tuple[str, int]]:
         yield where
 
 
+class _Blurter(asyncio.Protocol):
+    def __init__(self, data: bytes, crowd: set[asyncio.Transport]) -> None:
+        self._data = data
+        self._crowd = crowd
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        self._crowd.add(self._transport)
+        self._transport.write(self._data)
+        # Closing with the client's own words unread would be a reset, and could swallow ours.
+        self._transport.write_eof()
+
+    def data_received(self, data: bytes) -> None:  # noqa: ARG002  it does not listen
+        self._transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002  it does not care
+        self._crowd.discard(self._transport)
+
+
 @asynccontextmanager
-async def blurts_out(
-    data: bytes = b"220 mail.test ESMTP\r\n", address: str = "127.0.0.1"
-) -> AsyncIterator[tuple[str, int]]:
-    """Another protocol lives here: it sends `data` to whoever connects and closes, so no TLS handshake succeeds."""
-
-    async def blurt(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(data)
-        writer.close()
-
-    server = await asyncio.start_server(blurt, sock=bind(address))
+async def blurts_out(data: bytes = GREETING, address: str = "127.0.0.1") -> AsyncIterator[tuple[str, int]]:
+    """Another protocol lives here: it sends `data` to whoever connects and ends, so no TLS handshake succeeds."""
+    crowd: set[asyncio.Transport] = set()
+    server = await asyncio.get_running_loop().create_server(lambda: _Blurter(data, crowd), sock=bind(address))
     async with server:
         yield address, server.sockets[0].getsockname()[1]
+        for transport in crowd:
+            transport.abort()

@@ -30,6 +30,10 @@ class Place(Struct, frozen=True):
         return f"https://{host}:{self.tls_port}{path}"
 
 
+class Behaviour(Struct, frozen=True):
+    """Be one of the three kinds below."""
+
+
 class Wire(Protocol):
     """One connection, for the time of one answer. Whatever waits here ends when the client or the farm goes."""
 
@@ -44,7 +48,7 @@ class Wire(Protocol):
 
     async def wait(self, until: Until) -> None: ...
 
-    async def play(self, behaviour: "Behaviour") -> None:
+    async def play(self, behaviour: Behaviour) -> None:
         """Let another behaviour go on from here."""
 
     def close(self) -> None: ...
@@ -56,24 +60,21 @@ class Wire(Protocol):
         """Keep the connection, and cut it without a word when the next request comes."""
 
 
-class Instant(Struct, frozen=True):
+class Instant(Behaviour, frozen=True):
     def reply(self, asked: Asked, place: Place) -> Reply:
         raise NotImplementedError
 
 
-class Scripted(Struct, frozen=True):
+class Scripted(Behaviour, frozen=True):
     async def play(self, wire: Wire) -> None:
         """Returning with the connection open keeps it for the next request."""
         raise NotImplementedError
 
 
-class Choice(Struct, frozen=True):
-    def choose(self, asked: Asked, nth: int) -> "Behaviour":
+class Choice(Behaviour, frozen=True):
+    def choose(self, asked: Asked, nth: int) -> Behaviour:
         """`nth` counts the requests for this host and path, from 0."""
         raise NotImplementedError
-
-
-Behaviour: TypeAlias = Instant | Scripted | Choice
 
 
 class Site(Protocol):
