@@ -1,7 +1,6 @@
 """The farm itself: names, log, kept connections, and that nothing is left of it."""
 
 import asyncio
-import os
 from pathlib import Path
 
 import msgspec
@@ -18,6 +17,7 @@ from outrider.testing.webfarm import (
     endless_body,
     hang,
     page,
+    reset,
     slow_first_byte,
     text,
 )
@@ -221,11 +221,17 @@ async def test_a_bug_in_a_behaviour_is_raised_when_the_farm_closes(behaviour: In
             assert await caller.rest() == b""
 
 
+def open_sockets() -> set[str]:
+    """The sockets of this process, by the kernel's own numbers."""
+    names = {str(entry.readlink()) for entry in Path("/proc/self/fd").iterdir() if entry.is_symlink()}
+    return {name for name in names if name.startswith("socket:")}
+
+
 async def test_nothing_is_left_of_a_closed_farm() -> None:
     sites = {"a.test": {"/": page("a"), "/hang": hang(), "/endless": endless_body()}}
     certificates = Certificates(good=sites)
     trust = certificates.client_context()
-    descriptors = len(os.listdir("/proc/self/fd"))  # noqa: PTH208  names are all that is counted
+    before = open_sockets()
     tasks = asyncio.all_tasks()
 
     async with WebFarm(sites, certificates=certificates) as farm:
@@ -249,6 +255,25 @@ async def test_nothing_is_left_of_a_closed_farm() -> None:
 
     assert farm.connections.open == 0
     assert farm_tasks == set()
-    assert len(os.listdir("/proc/self/fd")) == descriptors  # noqa: PTH208  the same
+    assert open_sockets() == before
     with pytest.raises(ConnectionRefusedError):
         await asyncio.open_connection("127.0.0.1", farm.port)
+
+
+def test_a_farm_runs_on_uvloop_too() -> None:
+    uvloop = pytest.importorskip("uvloop")
+
+    async def visit() -> tuple[bytes, str]:
+        certificates = Certificates()
+        async with WebFarm({"a.test": {"/": page("a"), "/cut": reset("half")}}, certificates=certificates) as farm:
+            with pytest.raises(ConnectionResetError):
+                await ask(farm.port, "a.test", "/cut")
+            async with call(farm.tls_port, context=certificates.client_context(), name="a.test") as caller:
+                await caller.ask("a.test")
+                return (await caller.answer())[1], type(asyncio.get_running_loop()).__module__
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        body, loop = runner.run(visit())
+
+    assert body == b"a"
+    assert loop.startswith("uvloop")

@@ -78,9 +78,9 @@ class GeneratedPage(Instant, frozen=True):
         etag = f'"{site.seed}-{number}"'
         if asked.header("If-None-Match") == etag:
             return render(304, {"ETag": etag})
-        links = [path_of(target) for target in site.inward(number)]
-        links += [place.url(host, tls=asked.tls) for host in site.abroad(number)]
-        anchors = "\n".join([f'<li><a href="{link}">{link}</a>' for link in links])
+        lines = [f'<li><a href="{path_of(target)}">page {target}</a>' for target in site.inward(number)]
+        lines += [f'<li><a href="{place.url(host, tls=asked.tls)}">{host}</a>' for host in site.abroad(number)]
+        anchors = "\n".join(lines)
         top = f"<!doctype html><title>Page {number}</title><h1>Page {number}</h1><ul>\n{anchors}\n</ul><p>".encode()
         rest = max(0, site.size - len(top))
         start = number * 97 % 4096

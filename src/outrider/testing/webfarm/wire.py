@@ -15,6 +15,7 @@ HeaderValue: TypeAlias = str | bytes
 """Text is sent as UTF-8; bytes go out as they are, however wrong."""
 HeaderFields: TypeAlias = Mapping[str, HeaderValue] | Iterable[tuple[str, HeaderValue]]
 
+_PHRASES: Final = {int(status): status.phrase for status in HTTPStatus}
 _BODILESS: Final = frozenset({*range(100, 200), 204, 304})
 _FRAMING: Final = re.compile(rb"(?im)^(host|connection|content-length|transfer-encoding)[ \t]*:[ \t]*([^\r\n]*)")
 
@@ -56,6 +57,8 @@ class Asked(Struct, frozen=True):
 
     def header(self, name: str) -> str | None:
         wanted = name.lower()
+        if wanted.encode() not in self.head.lower():
+            return None
         return next((value for key, value in self.headers if key.lower() == wanted), None)
 
 
@@ -134,7 +137,7 @@ def _bare_host(authority: str) -> str:
 
 def head(status: int, headers: HeaderFields = (), *, reason: str | None = None) -> bytes:
     """Status line and headers as given, nothing added, nothing corrected."""
-    phrase = reason if reason is not None else _phrase(status)
+    phrase = reason if reason is not None else _PHRASES.get(status, "Unheard Of")
     pairs = headers.items() if isinstance(headers, Mapping) else headers
     lines = [f"HTTP/1.1 {status} {phrase}".encode()]
     lines += [b"%s: %s" % (name.encode(), _as_bytes(value)) for name, value in pairs]
@@ -164,7 +167,3 @@ def with_close(whole: bytes) -> bytes:
 
 def _as_bytes(value: HeaderValue) -> bytes:
     return value if isinstance(value, bytes) else value.encode()
-
-
-def _phrase(status: int) -> str:
-    return HTTPStatus(status).phrase if status in set(HTTPStatus) else "Unheard Of"
