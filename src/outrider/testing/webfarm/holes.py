@@ -74,6 +74,8 @@ async def blurts_out(data: bytes = GREETING, address: str = "127.0.0.1") -> Asyn
     crowd: set[asyncio.Transport] = set()
     server = await asyncio.get_running_loop().create_server(lambda: _Blurter(data, crowd), sock=bind(address))
     async with server:
-        yield address, server.sockets[0].getsockname()[1]
-        for transport in crowd:
-            transport.abort()
+        try:
+            yield address, server.sockets[0].getsockname()[1]
+        finally:
+            for transport in crowd:
+                transport.abort()
