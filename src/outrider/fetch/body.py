@@ -16,7 +16,7 @@ from io import BytesIO
 from itertools import chain
 from typing import Final, Literal, TypeAlias, cast
 
-import brotli  # type: ignore[import-untyped]  # the package ships no types
+import brotli
 from isal import igzip_lib
 from msgspec import Struct
 from zstandard import CONTENTSIZE_UNKNOWN, ZstdDecompressor, ZstdError, get_frame_parameters

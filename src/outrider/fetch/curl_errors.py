@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-import pycurl  # type: ignore[import-untyped]  # the package ships no types
+import pycurl
 from msgspec import Struct
 
 from outrider.errors import (

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from ipaddress import ip_address
 from typing import Any, Final, TypeAlias
 
-import pycurl  # type: ignore[import-untyped]  # the package ships no types
+import pycurl
 
 from outrider.errors import Phase, TransportError
 from outrider.fetch.answer import Answer

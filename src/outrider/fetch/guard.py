@@ -26,12 +26,10 @@ class Guard:
 
         Raises `AddressRefused` when there is none, and what `Resolver.resolve` raises.
         """
-        # `Url.port` falls back to the scheme's own port on ":0", which a transport would not.
-        port = 0 if url.authority.endswith(":0") else url.port
         approved = []
         refused: list[tuple[str, Refused]] = []
         for address in await self._resolver.resolve(url.host):
-            verdict = judge_address(address, port, self._rules)
+            verdict = judge_address(address, url.port, self._rules)
             if isinstance(verdict, Refused):
                 refused.append((address, verdict))
             else:

@@ -16,7 +16,7 @@ from time import monotonic
 from types import TracebackType
 from typing import Final, Self
 
-import pycurl  # type: ignore[import-untyped]  # the package ships no types
+import pycurl
 from msgspec import Struct
 
 from outrider.errors import (

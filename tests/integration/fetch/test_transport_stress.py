@@ -84,7 +84,7 @@ def open_descriptors() -> int:
 async def test_of_thousands_of_mixed_requests_each_ends_once_and_nothing_is_left(
     make: "Make", server: "RawServer", kit: "Kit", closed_port: int
 ) -> None:
-    print(f"seed {SEED}")  # noqa: T201 - shown by pytest when the test fails
+    print(f"seed {SEED}")
     storm = Storm(SEED, server.port, closed_port)
     part = b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\npart"
     for path, body in PAGES.items():
@@ -102,7 +102,7 @@ async def test_of_thousands_of_mixed_requests_each_ends_once_and_nothing_is_left
         ends = await storm.run(transport)
     await server.forget()
 
-    print(dict(ends))  # noqa: T201 - shown by pytest when the test fails
+    print(dict(ends))
     assert ends.total() == REQUESTS
     assert set(ends) <= {"fetched", "failed", "cancelled", "stale"}
     assert ends["fetched"] > REQUESTS / 2

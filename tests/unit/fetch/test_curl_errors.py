@@ -2,7 +2,7 @@
 
 import errno
 
-import pycurl  # type: ignore[import-untyped]  # the package ships no types
+import pycurl
 import pytest
 
 from outrider.errors import (

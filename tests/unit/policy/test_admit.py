@@ -1,5 +1,7 @@
 """May this URL enter the crawl?"""
 
+import re
+
 import pytest
 
 from outrider.model.outcome import Hop
@@ -126,7 +128,7 @@ def test_long_deep_and_excluded_urls_are_refused_by_name() -> None:
 
 
 def test_include_and_exclude_are_regular_expressions_on_the_whole_url() -> None:
-    rules = admit_rules(include=[r"/docs/", r"\.html$"], exclude=[r"[?&]session="])
+    rules = admit_rules(include=[re.compile(r"/docs/"), re.compile(r"\.html$")], exclude=[re.compile(r"[?&]session=")])
 
     assert reason("https://example.com/docs/a", rules) is None
     assert reason("https://example.com/a.html", rules) is None
