@@ -67,7 +67,8 @@ def settle(task: Task, visit: Visit, site: Site, rules: SettleRules, *, url: int
 def settle_site(site: Site, visit: Visit, rules: SettleRules, *, url: int, jitter: float) -> Site:
     """The site alone: also for a probe, which has no task."""
     now = visit.ended_at
-    sign = breakers.read_sign(visit.outcome)
+    # What was decided without contact, such as a robots.txt remembered as unreachable, says nothing new of the site.
+    sign = breakers.read_sign(visit.outcome) if visit.requests else Sign.NONE
     breaker = breakers.after(site.breaker, sign, url, now, rules.breaker, jitter)
     site = replace(paces.completed(site, now) if visit.requests else site, breaker=breaker)
     if sign is Sign.ALIVE:

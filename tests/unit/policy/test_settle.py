@@ -194,6 +194,17 @@ def test_a_503_with_retry_after_is_a_cool_down_too() -> None:
     assert ready_at(site) == NOW + 60
 
 
+def test_a_failure_without_contact_is_no_new_sign() -> None:
+    """C15: a robots.txt that is remembered as unreachable is counted when it is asked for, not once per URL."""
+    unreachable = Failed(Failure(Reason.ROBOTS_UNREACHABLE, Scope.SITE))
+    visit = Visit("1", A, NOW, NOW, unreachable, requests=0)
+
+    settlement, site = settle(TASK, visit, SITE, RULES, url=1, jitter=0.0)
+
+    assert isinstance(settlement, Later)
+    assert site.breaker == Breaker()
+
+
 def test_a_site_given_up_sets_its_task_aside() -> None:
     """DESIGN 2.2: `site_unreachable`, apart from the dead letters."""
     down = Breaker(BreakerState.HALF_OPEN, failures=5, openings=5, probes=5, down_since=NOW - 3600)
