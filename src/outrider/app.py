@@ -10,9 +10,9 @@ from contextlib import asynccontextmanager
 
 from msgspec import Struct
 
+from outrider.clock import SystemClock
 from outrider.fetch.ask import Asker
 from outrider.fetch.body import BodyLimits
-from outrider.fetch.clock import SystemClock
 from outrider.fetch.guard import Guard
 from outrider.fetch.resolver import Resolver
 from outrider.fetch.robots_txt import RobotsSettings, RobotsTexts

@@ -1,12 +1,19 @@
 """The protocols between the engine and the world: at most seven methods each, every method one atomic act."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
 
+from outrider.model.identity import Identity
+from outrider.model.lease import Lease
+from outrider.model.ledger import Added, Census, Entry, Filter, Leased, Settled
 from outrider.model.outcome import Headers, Timing
-from outrider.model.url import Url
+from outrider.model.reason import Reason
+from outrider.model.site import Site
+from outrider.model.task import Task
+from outrider.model.url import SiteBy, Url
+from outrider.policy.settle import SettleRules
 
 
 class Clock(Protocol):
@@ -46,6 +53,106 @@ class Response(Struct, frozen=True):
 
 
 class Transport(Protocol):
-    """One request, one response; no redirects, no retries, no cookies. Raises `TransportError` and nothing else."""
+    """One request, one response; no redirects, no retries, no cookies.
+
+    Raises `TransportError`, and `ConfigError` for a request that could not be sent safely; nothing else.
+    """
 
     async def request(self, request: Request) -> Response: ...
+
+
+class FrontierRules(Struct, frozen=True):
+    """What all who share a frontier must agree on. A store that was made under another `identity` is refused."""
+
+    identity: Identity = Identity()
+    site_by: SiteBy = "domain"
+    site_quota: int | None = None
+    settle: SettleRules = SettleRules()
+
+
+class Frontier(Protocol):
+    """Which site's turn is it, and which of its URLs? Batches in, batches out, the store's clock.
+
+    What holds at every instant, whatever the interleaving of calls, crashes and restarts:
+
+    - a site has one holder at a time;
+    - no task is lost;
+    - no politeness gap is shortened;
+    - first come is first served within a priority;
+    - discovered is the sum of the states;
+    - termination is one query.
+    """
+
+    async def add(self, tasks: Sequence[Task], refused: Sequence[tuple[Url, Reason]] = ()) -> list[Added]:
+        """Propose tasks; one answer each, in order. Known is known: also twice in one batch, also as an alias.
+
+        `refused` are URLs that admission turned away: they enter the ledger as skipped, unless they are known, as do
+        tasks over the site's quota. Adding never makes a site ready before its `not_before`.
+        """
+        ...
+
+    async def lease(self, *, sites: int, tasks: int, seconds: float) -> Leased:
+        """Lend up to `sites` ready sites, as `policy.select` chooses, with up to `tasks` of their due tasks each.
+
+        The politeness slot is reserved in the same step; the lease shows the site as it was before. A lease that ran
+        out is lent again: the tasks it showed count one recovery more (dead after `max_recoveries`), and the site
+        rests for one interval after the deadline.
+        """
+        ...
+
+    async def extend(self, leases: Sequence[Lease], seconds: float) -> list[Lease | None]:
+        """New deadlines, `seconds` from now. None for a lease that was given back, or that another has by now."""
+        ...
+
+    async def settle(self, accounts: Sequence[Settled]) -> list[bool]:
+        """Write what was learned. False for an account whose lease is lost: nothing of it was written, and it counts.
+
+        The site's times only move forward. A `Done` under a new name leaves an alias behind; when that name is known
+        already, the URL keeps its own name and notes the other in `of`. A site that is `set_aside` takes its tasks
+        with it. Settlements of tasks that the lease does not show (any more) are ignored.
+        """
+        ...
+
+    async def release(self, leases: Sequence[Lease]) -> None:
+        """Give sites back unvisited: their tasks stay owed, their reserved slot stays spent."""
+        ...
+
+    async def revive(self, wanted: Filter) -> int:
+        """Owe matching skipped and dead tasks a visit again, with fresh counts, sites set aside included; how many."""
+        ...
+
+    async def census(self) -> Census:
+        """From counters: it costs the same whatever the size."""
+        ...
+
+
+class Ledger(Protocol):
+    """The same store, read for inspection, and written whole when a frontier moves.
+
+    A compact store keeps no line for a URL that has ended and cannot be revived, only its identity hash.
+    """
+
+    async def find(self, url: Url) -> Entry | None:
+        """Its line. None when it was never proposed, or when only its hash is known (see `knows`)."""
+        ...
+
+    async def knows(self, urls: Sequence[Url]) -> list[bool]: ...
+
+    def entries(self, wanted: Filter | None = None) -> AsyncIterator[list[Entry]]:
+        """All lines, in batches; the tasks of a site in the order in which they came."""
+        ...
+
+    def hashes(self) -> AsyncIterator[list[int]]:
+        """The identity hashes of URLs that have no line."""
+        ...
+
+    def sites(self) -> AsyncIterator[list[Site]]: ...
+
+    async def restore(
+        self, entries: Sequence[Entry] = (), sites: Sequence[Site] = (), hashes: Sequence[int] = ()
+    ) -> int:
+        """Write what another store gave out; how many were new here. Known ones are left alone: it may be repeated.
+
+        Sites come before their entries. A URL of which only the hash is known counts as fetched.
+        """
+        ...

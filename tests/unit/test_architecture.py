@@ -11,13 +11,14 @@ SOURCE = Path(__file__).parents[2] / "src" / "outrider"
 # Who may import whom; a layer may always import itself, and those further down.
 BELOW: dict[str, set[str]] = {
     "errors": set(),
+    "clock": set(),
     "model": {"errors"},
     "policy": {"model", "errors"},
     "ports": {"model", "errors", "policy"},
     "settings": {"policy", "model", "errors"},
     "extract": {"ports", "policy", "model", "errors"},
-    "fetch": {"extract", "ports", "policy", "model", "errors"},
-    "stores": {"ports", "policy", "model", "errors"},
+    "fetch": {"clock", "extract", "ports", "policy", "model", "errors"},
+    "stores": {"clock", "ports", "policy", "model", "errors"},
     "observe": {"ports", "policy", "model", "errors"},
     "engine": {"extract", "fetch", "stores", "observe", "ports", "policy", "model", "errors"},
     "ops": {"extract", "fetch", "stores", "observe", "ports", "policy", "model", "errors"},

@@ -24,6 +24,7 @@ class Done(Struct, frozen=True, tag="done"):
     changes: Changes
     sha256: str | None = None
     due_at: float | None = None
+    visited_at: float = 0.0
 
 
 class MovedTo(Struct, frozen=True, tag="moved_to"):

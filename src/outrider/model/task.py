@@ -43,6 +43,7 @@ class Changes(Struct, frozen=True):
 class Task(Struct, frozen=True):
     """An admitted URL. Higher `priority` first, then earlier `due_at`, then lower `sequence`.
 
+    A new task is due at once (0); only what was put off has a later moment. The frontier numbers tasks as they come.
     `visits` are the ones that counted against the URL. `deferrals` are those that were the site's fault, the last of
     them at `deferred_at`; they cost the URL nothing while the site is down. `recoveries` counts leases that expired.
     """

@@ -63,12 +63,10 @@ def admit(
     candidate: Candidate,
     rules: AdmitRules,
     *,
-    now: float = 0.0,
-    sequence: int = 0,
     site: Site | None = None,
     robots: RobotsVerdict | None = None,
 ) -> Admission:
-    """A task, or why there is none. Depth lowers priority, so that a crawl goes broad before it goes deep (C20)."""
+    """A task, due at once, or why there is none. Depth lowers priority: broad comes before deep (C20)."""
     refused = (
         refusal(candidate.url, candidate.depth, rules)
         or (site and _refused_by_site(site, rules))
@@ -83,8 +81,6 @@ def admit(
         origin=candidate.origin,
         parent=candidate.parent,
         via=candidate.via,
-        sequence=sequence,
-        due_at=now,
     )
 
 

@@ -83,6 +83,23 @@ def settle_site(site: Site, visit: Visit, rules: SettleRules, *, url: int, jitte
     return site
 
 
+def written_back(stored: Site, given: Site) -> Site:
+    """The site as its holder gives it back. Its times only move forward; what the store counts stays the store's."""
+    pace = replace(given.pace, full_at=max(stored.pace.full_at, given.pace.full_at))
+    return replace(
+        given,
+        pace=pace,
+        not_before=max(stored.not_before, given.not_before),
+        admitted=stored.admitted,
+        excluded=stored.excluded,
+    )
+
+
+def rested(site: Site, deadline: float) -> Site:
+    """A lease ran out at `deadline`: its holder may have asked until then, so the site rests from there."""
+    return paces.hold_until(site, deadline + site.pace.interval)
+
+
 def expired(task: Task, deadline: float, rules: SettleRules) -> Later | Dead:
     """Its lease ran out: the worker died, or the page kills workers. Only so often (H0-5)."""
     if task.recoveries >= rules.max_recoveries:
@@ -104,6 +121,7 @@ def _found(task: Task, visit: Visit, page: Fetched | NotModified, rules: SettleR
         changes=changes,
         sha256=sha256,
         due_at=visit.ended_at + recrawl.interval(changes, rules.recrawl) if rules.recrawl else None,
+        visited_at=visit.ended_at,
     )
 
 

@@ -162,6 +162,6 @@ def test_an_admitted_candidate_becomes_a_task_that_keeps_its_story() -> None:
     via = (Hop(Url("http://example.org/"), 301, location="https://www.example.com/"),)
     candidate = Candidate(SEED, 2, 5, Origin.REDIRECT, Url("http://example.org/"), via)
 
-    task = admit(candidate, AdmitRules(), now=7.0, sequence=9)
+    task = admit(candidate, AdmitRules())
 
-    assert task == Task(SEED, 2, 3, Origin.REDIRECT, Url("http://example.org/"), via, sequence=9, due_at=7.0)
+    assert task == Task(SEED, 2, 3, Origin.REDIRECT, Url("http://example.org/"), via)

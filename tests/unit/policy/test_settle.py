@@ -55,7 +55,7 @@ def test_a_fetched_page_is_done_and_proves_life() -> None:
     """S0-7, S0-23, S4-28, C3, H0-10: validators are kept, nothing of an old error is."""
     done, site = after(FETCHED, site=replace(SITE, breaker=Breaker(failures=3)))
 
-    assert done == Done(A, A, 200, Validators('"1"'), Changes(), "new")
+    assert done == Done(A, A, 200, Validators('"1"'), Changes(), "new", visited_at=NOW)
     assert (site.breaker, site.alive_at, site.fetched) == (Breaker(), NOW, 1)
 
 

@@ -1,4 +1,4 @@
-"""The real clock."""
+"""The clock of this machine."""
 
 import asyncio
 import time

@@ -1,0 +1,346 @@
+"""The frontier in this process: the shortest true one, and the one that the others are compared with."""
+
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from heapq import heappop, heappush
+from typing import Self
+
+from msgspec.structs import replace
+
+from outrider.clock import SystemClock
+from outrider.model.lease import Lease
+from outrider.model.ledger import Added, Census, Entry, Filter, Leased, Settled, State
+from outrider.model.reason import Reason
+from outrider.model.settlement import Dead, Done, Settlement
+from outrider.model.site import Site
+from outrider.model.task import Task
+from outrider.model.url import Url
+from outrider.policy.pace import fresh_pace, reserve
+from outrider.policy.settle import expired, rested, written_back
+from outrider.policy.transition import (
+    Ended,
+    Next,
+    Owed,
+    alias,
+    apply,
+    matches,
+    renamed,
+    revived,
+    revived_site,
+    set_aside_entry,
+    state_of,
+)
+from outrider.ports import Clock, FrontierRules
+from outrider.stores.memory.queue import SiteQueue
+from outrider.stores.place import Place
+
+_BATCH = 1_000
+
+
+class MemoryFrontier:
+    def __init__(self, rules: FrontierRules, clock: Clock) -> None:
+        self._rules = rules
+        self._clock = clock
+        self._queues: dict[str, SiteQueue] = {}
+        self._owed: dict[int, str] = {}
+        self._ended: dict[int, Entry] = {}
+        self._hashes: set[int] = set()
+        self._counts: Counter[tuple[State, Reason | None]] = Counter()
+        self._ready: list[tuple[float, str]] = []
+        self._leased = 0
+        self._stale = 0
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, place: Place, rules: FrontierRules, clock: Clock | None) -> AsyncIterator[Self]:
+        place.end()
+        yield cls(rules, clock or SystemClock())
+
+    async def add(self, tasks: Sequence[Task], refused: Sequence[tuple[Url, Reason]] = ()) -> list[Added]:
+        touched: dict[str, SiteQueue] = {}
+        answers = [self._add(task, touched) for task in tasks]
+        for url, reason in refused:
+            key = self._rules.identity.hash(url)
+            if not self._knows(key):
+                self._end(key, Entry(url, State.SKIPPED, url.site(self._rules.site_by), reason=reason))
+        for queue in touched.values():
+            self._line_up(queue)
+        return answers
+
+    async def lease(self, *, sites: int, tasks: int, seconds: float) -> Leased:
+        now = self._clock.now()
+        leases: list[Lease] = []
+        while len(leases) < sites and (queue := self._next_ready(now)):
+            self._recover(queue)
+            shown = queue.show(now, tasks)
+            if shown:
+                queue.token += 1
+                queue.deadline = now + seconds
+                self._leased += 1
+                leases.append(Lease(queue.site, shown, queue.token, now, queue.deadline))
+                queue.site = reserve(queue.site, now)
+            self._line_up(queue)
+        return Leased(tuple(leases), self._next_at())
+
+    async def extend(self, leases: Sequence[Lease], seconds: float) -> list[Lease | None]:
+        deadline = self._clock.now() + seconds
+        extended: list[Lease | None] = []
+        for lease in leases:
+            queue = self._held(lease)
+            if queue is not None:
+                queue.deadline = deadline
+                self._line_up(queue)
+            extended.append(replace(lease, deadline=deadline) if queue is not None else None)
+        return extended
+
+    async def settle(self, accounts: Sequence[Settled]) -> list[bool]:
+        return [self._settle(account) for account in accounts]
+
+    async def release(self, leases: Sequence[Lease]) -> None:
+        for lease in leases:
+            queue = self._held(lease)
+            if queue is not None:
+                self._give_back(queue)
+
+    async def revive(self, wanted: Filter) -> int:
+        count = sum(self._revive_site(queue) for queue in self._queues.values() if self._is_wanted(queue, wanted))
+        for key, entry in list(self._ended.items()):
+            revivable = entry.state in {State.SKIPPED, State.DEAD} and entry.task is not None
+            if revivable and matches(wanted, entry.state, entry.reason, entry.site):
+                self._revive(key, entry)
+                count += 1
+        return count
+
+    async def census(self) -> Census:
+        count = self._counts
+        return Census(
+            discovered=len(self._owed) + len(self._ended) + len(self._hashes),
+            pending=count[State.PENDING, None],
+            waiting=count[State.WAITING, None],
+            fetched=count[State.FETCHED, None],
+            alias=count[State.ALIAS, None],
+            skipped=self._by_reason(State.SKIPPED),
+            dead=self._by_reason(State.DEAD),
+            sites=len(self._queues),
+            leased=self._leased,
+            stale=self._stale,
+        )
+
+    async def find(self, url: Url) -> Entry | None:
+        key = self._rules.identity.hash(url)
+        if key not in self._owed:
+            return self._ended.get(key)
+        queue = self._queues[self._owed[key]]
+        task = next(task for task in queue.tasks() if self._rules.identity.hash(task.url) == key)
+        return self._line_of(queue, task)
+
+    async def knows(self, urls: Sequence[Url]) -> list[bool]:
+        return [self._knows(self._rules.identity.hash(url)) for url in urls]
+
+    async def entries(self, wanted: Filter | None = None) -> AsyncIterator[list[Entry]]:
+        wanted = wanted or Filter()
+        owed = [self._line_of(queue, task) for queue in self._queues.values() for task in queue.tasks()]
+        lines = [line for line in (*owed, *self._ended.values()) if matches(wanted, line.state, line.reason, line.site)]
+        for start in range(0, len(lines), _BATCH):
+            yield lines[start : start + _BATCH]
+
+    async def hashes(self) -> AsyncIterator[list[int]]:
+        hashes = list(self._hashes)
+        for start in range(0, len(hashes), _BATCH):
+            yield hashes[start : start + _BATCH]
+
+    async def sites(self) -> AsyncIterator[list[Site]]:
+        sites = [queue.site for queue in self._queues.values()]
+        for start in range(0, len(sites), _BATCH):
+            yield sites[start : start + _BATCH]
+
+    async def restore(
+        self, entries: Sequence[Entry] = (), sites: Sequence[Site] = (), hashes: Sequence[int] = ()
+    ) -> int:
+        for site in sites:
+            queue = self._queue(site.key)
+            was_aside = queue.site.set_aside
+            queue.site = written_back(queue.site, site)
+            self._count_aside(queue, was_aside=was_aside)
+        return sum(map(self._restore, entries)) + sum(map(self._restore_hash, hashes))
+
+    # what the methods above are made of
+
+    def _knows(self, key: int) -> bool:
+        return key in self._owed or key in self._ended or key in self._hashes
+
+    def _queue(self, site: str) -> SiteQueue:
+        queue = self._queues.get(site)
+        if queue is None:
+            fresh = Site(site, pace=fresh_pace(self._rules.settle.pace))
+            queue = self._queues[site] = SiteQueue(fresh)
+        return queue
+
+    def _add(self, task: Task, touched: dict[str, SiteQueue]) -> Added:
+        key = self._rules.identity.hash(task.url)
+        if self._knows(key):
+            return Added.KNOWN
+        queue = self._queue(task.url.site(self._rules.site_by))
+        quota = self._rules.site_quota
+        if quota is not None and queue.site.admitted >= quota:
+            self._end(key, Entry(task.url, State.SKIPPED, queue.site.key, task, Reason.SITE_QUOTA))
+            return Added.OVER_QUOTA
+        queue.site = replace(queue.site, admitted=queue.site.admitted + 1)
+        self._owe(key, replace(task, sequence=queue.next_sequence()), queue)
+        touched[queue.site.key] = queue
+        return Added.NEW
+
+    def _owe(self, key: int, task: Task, queue: SiteQueue) -> None:
+        self._owed[key] = queue.site.key
+        queue.put(key, task)
+        self._counts[self._counted(queue, task)] += 1
+
+    def _disown(self, key: int, task: Task, queue: SiteQueue) -> None:
+        del self._owed[key]
+        self._counts[self._counted(queue, task)] -= 1
+
+    def _end(self, key: int, entry: Entry) -> None:
+        self._ended[key] = entry
+        self._counts[entry.state, entry.reason] += 1
+
+    def _counted(self, queue: SiteQueue, task: Task) -> tuple[State, Reason | None]:
+        return (State.SKIPPED, Reason.SITE_UNREACHABLE) if queue.site.set_aside else (state_of(task), None)
+
+    def _line_of(self, queue: SiteQueue, task: Task) -> Entry:
+        if queue.site.set_aside:
+            return set_aside_entry(task, queue.site.key)
+        return Entry(task.url, state_of(task), queue.site.key, task, visits=task.visits)
+
+    def _line_up(self, queue: SiteQueue) -> None:
+        """Its place among the ready; places that are no longer true are passed over when they come up."""
+        ready_at = queue.ready_at
+        if ready_at is not None:
+            heappush(self._ready, (ready_at, queue.site.key))
+
+    def _next_ready(self, now: float) -> SiteQueue | None:
+        next_at = self._next_at()
+        if next_at is None or next_at > now:
+            return None
+        return self._queues[heappop(self._ready)[1]]
+
+    def _next_at(self) -> float | None:
+        while self._ready and self._queues[self._ready[0][1]].ready_at != self._ready[0][0]:
+            heappop(self._ready)
+        return self._ready[0][0] if self._ready else None
+
+    def _recover(self, queue: SiteQueue) -> None:
+        """A lease that ran out: its tasks count one recovery more, its site has rested."""
+        if queue.deadline is None:
+            return
+        queue.site = rested(queue.site, queue.deadline)
+        for key, task in list(queue.shown.items()):
+            match expired(task, queue.deadline, self._rules.settle):
+                case Dead() as dead:
+                    self._finish(key, task, dead, queue)
+                case _:
+                    queue.shown[key] = replace(task, recoveries=task.recoveries + 1)
+        self._give_back(queue)
+
+    def _held(self, lease: Lease) -> SiteQueue | None:
+        queue = self._queues.get(lease.site.key)
+        is_held = queue is not None and queue.deadline is not None and queue.token == lease.token
+        return queue if is_held else None
+
+    def _give_back(self, queue: SiteQueue) -> None:
+        queue.deadline = None
+        queue.hide()
+        self._leased -= 1
+        self._line_up(queue)
+
+    def _settle(self, account: Settled) -> bool:
+        queue = self._held(account.lease)
+        if queue is None:
+            self._stale += 1
+            return False
+        for task, settlement in account.settlements:
+            key = self._rules.identity.hash(task.url)
+            shown = queue.shown.get(key)
+            if shown is not None:
+                self._finish(key, shown, settlement, queue)
+        was_aside = queue.site.set_aside
+        queue.site = written_back(queue.site, account.site)
+        self._count_aside(queue, was_aside=was_aside)
+        if account.keep and not queue.site.set_aside:
+            self._line_up(queue)
+        else:
+            self._give_back(queue)
+        return True
+
+    def _finish(self, key: int, task: Task, settlement: Settlement, queue: SiteQueue) -> None:
+        del queue.shown[key]
+        self._disown(key, task, queue)
+        after = apply(task, settlement, queue.site.key)
+        if isinstance(settlement, Done):
+            key, after = self._named(key, task, after, settlement.url)
+        match after:
+            case Owed(next_task):
+                self._owe(key, next_task, queue)
+            case Ended(entry):
+                self._end(key, entry)
+
+    def _named(self, key: int, task: Task, after: Next, url: Url) -> tuple[int, Next]:
+        """Under its final name, with the asked one as alias; or, when that name is taken, noting whose it is."""
+        new_key = self._rules.identity.hash(url)
+        if new_key == key:
+            return key, after
+        if self._knows(new_key):
+            return key, Ended(replace(after.entry, of=url)) if isinstance(after, Ended) else after
+        self._end(key, alias(task, url, url.site(self._rules.site_by)))
+        return new_key, renamed(after, url)
+
+    def _count_aside(self, queue: SiteQueue, *, was_aside: bool) -> None:
+        if queue.site.set_aside == was_aside:
+            return
+        for task in queue.tasks():
+            aside, owed = (State.SKIPPED, Reason.SITE_UNREACHABLE), (state_of(task), None)
+            self._counts[aside] += 1 if queue.site.set_aside else -1
+            self._counts[owed] += -1 if queue.site.set_aside else 1
+
+    def _is_wanted(self, queue: SiteQueue, wanted: Filter) -> bool:
+        aside = queue.site.set_aside
+        return aside and matches(wanted, State.SKIPPED, Reason.SITE_UNREACHABLE, queue.site.key)
+
+    def _revive_site(self, queue: SiteQueue) -> int:
+        queue.site = revived_site(queue.site)
+        self._count_aside(queue, was_aside=True)
+        self._line_up(queue)
+        return len(queue)
+
+    def _revive(self, key: int, entry: Entry) -> None:
+        if entry.task is None:
+            return
+        del self._ended[key]
+        self._counts[entry.state, entry.reason] -= 1
+        queue = self._queue(entry.site)
+        self._owe(key, revived(entry.task, queue.next_sequence()), queue)
+        self._line_up(queue)
+
+    def _restore(self, entry: Entry) -> bool:
+        key = self._rules.identity.hash(entry.url)
+        if self._knows(key):
+            return False
+        queue = self._queue(entry.site)
+        set_aside = entry.state is State.SKIPPED and queue.site.set_aside and entry.reason is Reason.SITE_UNREACHABLE
+        if entry.task is not None and (entry.state in {State.PENDING, State.WAITING} or set_aside):
+            queue.site = replace(queue.site, admitted=queue.site.admitted + 1)
+            self._owe(key, replace(entry.task, sequence=queue.next_sequence()), queue)
+            self._line_up(queue)
+        else:
+            self._end(key, entry)
+        return True
+
+    def _restore_hash(self, key: int) -> bool:
+        if self._knows(key):
+            return False
+        self._hashes.add(key)
+        self._counts[State.FETCHED, None] += 1
+        return True
+
+    def _by_reason(self, state: State) -> dict[Reason, int]:
+        return {reason: n for (counted, reason), n in self._counts.items() if counted is state and reason and n}

@@ -1,0 +1,51 @@
+"""A store URL, taken apart. Options ride in its query; what nobody takes out is an error that names those known."""
+
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from outrider.errors import ConfigError
+
+
+class Place:
+    """Where a store is: `redis://user:secret@host:6379/0?pool=20`. Its text never shows the password."""
+
+    def __init__(self, url: str) -> None:
+        try:
+            parts = urlsplit(url)
+            self.port = parts.port
+        except ValueError as error:
+            raise ConfigError(f"{url!r} is not a store URL: {error}") from None
+        self.url = url
+        self.scheme = parts.scheme
+        self.host = parts.hostname or ""
+        self.user = unquote(parts.username or "")
+        self.password = unquote(parts.password or "")
+        self.path = unquote(parts.path)
+        self._options = dict(parse_qsl(parts.query, keep_blank_values=True))
+        self._known: list[str] = []
+        host = parts.netloc.rpartition("@")[2]
+        netloc = f"{parts.username or ''}:***@{host}" if parts.password else parts.netloc
+        self._shown = parts._replace(netloc=netloc).geturl()
+
+    def __str__(self) -> str:
+        return self._shown
+
+    def text(self, name: str, default: str, choices: tuple[str, ...] = ()) -> str:
+        """Take an option out."""
+        self._known.append(name)
+        value = self._options.pop(name, default)
+        if choices and value not in choices:
+            raise ConfigError(f"{self}: {name}={value!r}; expected {' or '.join(choices)}")
+        return value
+
+    def number(self, name: str, default: int, least: int = 1) -> int:
+        self._known.append(name)
+        value = self._options.pop(name, str(default))
+        if not value.isascii() or not value.isdigit() or int(value) < least:
+            raise ConfigError(f"{self}: {name}={value!r}; expected a whole number from {least} up")
+        return int(value)
+
+    def end(self) -> None:
+        """Every option that the backend knows has been taken."""
+        if self._options:
+            known = f"it knows {', '.join(sorted(self._known))}" if self._known else "it has none"
+            raise ConfigError(f"{self}: no such option: {', '.join(sorted(self._options))}; {known}")

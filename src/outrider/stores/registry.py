@@ -1,0 +1,60 @@
+"""A URL names a backend. Drivers are imported on first use; a third party's backend comes by entry point.
+
+An entry point in the group `outrider.frontiers` maps a scheme to a class like those named here.
+"""
+
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Final, Protocol, cast
+
+from outrider.errors import ConfigError, OutriderError
+from outrider.ports import Clock, Frontier, FrontierRules, Ledger
+from outrider.stores.place import Place
+
+FRONTIERS: Final[Mapping[str, str]] = {
+    "memory": "outrider.stores.memory.frontier:MemoryFrontier",
+}
+EXTRAS: Final[Mapping[str, str]] = {"redis": "redis", "psycopg": "postgres", "psycopg_pool": "postgres"}
+"""Which extra brings a driver."""
+
+
+class FrontierStore(Frontier, Ledger, Protocol):
+    """What a frontier backend is: the port, and its inspection."""
+
+
+class FrontierBackend(Protocol):
+    """A class that can open one. `Place.end` is called by the backend once it has taken its options."""
+
+    def open(
+        self, place: Place, rules: FrontierRules, clock: Clock | None
+    ) -> AbstractAsyncContextManager[FrontierStore]: ...
+
+
+def open_frontier(
+    url: str, rules: FrontierRules, clock: Clock | None = None
+) -> AbstractAsyncContextManager[FrontierStore]:
+    """Open the frontier that `url` names. With `clock` the store's own clock is not asked: that is for tests.
+
+    Raises `ConfigError` for a scheme or an option that nobody knows, `OutriderError` for a missing driver, and
+    `StoreError` when the store cannot be used.
+    """
+    place = Place(url)
+    return _backend(place).open(place, rules, clock)
+
+
+def _backend(place: Place) -> FrontierBackend:
+    theirs = {point.name: point.value for point in entry_points(group="outrider.frontiers")}
+    known = {**theirs, **FRONTIERS}
+    if place.scheme not in known:
+        schemes = ", ".join(f"{scheme}:" for scheme in sorted(known))
+        raise ConfigError(f"{place}: no frontier is named by {place.scheme or 'nothing'}:; there are {schemes}")
+    module, _, name = known[place.scheme].partition(":")
+    try:
+        return cast("FrontierBackend", getattr(import_module(module), name))
+    except ModuleNotFoundError as error:
+        extra = EXTRAS.get(error.name or "")
+        if extra is None:
+            raise
+        raise OutriderError(f"{place}: the driver is missing; pip install 'outrider[{extra}]'") from error

@@ -1,0 +1,19 @@
+"""The contract of a frontier: the port's invariants and the lessons behind them, each one test.
+
+Inherit from `FrontierContract` in a test class and say in `open` how to reach your backend; `name` tells one store from
+another, so that the same name opened twice is the same store. Time is the clock that you are given. `machine` tells a
+backend any story that hypothesis can think of, side by side with the memory frontier.
+"""
+
+from outrider.testing.contracts.frontier.adding import AddingContract
+from outrider.testing.contracts.frontier.ending import EndingContract
+from outrider.testing.contracts.frontier.ledger import LedgerContract
+from outrider.testing.contracts.frontier.lending import LendingContract
+from outrider.testing.contracts.frontier.machine import FrontierMachine, machine
+from outrider.testing.contracts.frontier.settling import SettlingContract
+
+__all__ = ["FrontierContract", "FrontierMachine", "machine"]
+
+
+class FrontierContract(AddingContract, LendingContract, SettlingContract, EndingContract, LedgerContract):
+    """Set `shared = False` when a store cannot be opened by two at once."""
