@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from outrider import __version__
-from outrider.cli import config
+from outrider.cli import config, fetch
 from outrider.cli.exit_codes import ExitCode, code_of, is_the_machine
 from outrider.errors import OutriderError
 
@@ -25,6 +25,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,  # its panels would print local variables, and with them secrets
 )
+app.command()(fetch.fetch)
 app.add_typer(config.app, name="config")
 
 

@@ -25,6 +25,18 @@ ConfigFile = Annotated[
 Assignments = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="One setting; may be given again and again.")
 ]
+UrlToVisit = Annotated[str, typer.Argument(metavar="URL", help="http or https.", show_default=False)]
+Contact = Annotated[
+    str | None,
+    typer.Option("--contact", metavar="URL|E-MAIL", help="Where a site's owner can reach you."),
+]
+AllowPrivate = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-private", metavar="CIDR", help="A network that is not public, such as 127.0.0.0/8; may be repeated."
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="For programs.")]
 
 _NOTHING: Final[Mapping[str, object]] = MappingProxyType({})
 

@@ -1,0 +1,21 @@
+"""Run one coroutine to its end: on uvloop where it can be imported, else on asyncio's own loop."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+def run(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Ctrl-C cancels the coroutine, which tidies up, and then is a `KeyboardInterrupt` here."""
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        return runner.run(coroutine)
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop  # noqa: PLC0415 - it may be missing
+    except ImportError:
+        return None
+    return uvloop.new_event_loop

@@ -1,0 +1,78 @@
+"""What may reach a terminal, and how does it fit? Nothing from the web is printed before it went through here.
+
+A title, a header or a Location may hold escape sequences that repaint a screen, and characters that turn the direction
+of writing: `visible` spells them out. Widths are cells, of which a Chinese character takes two.
+"""
+
+import io
+import sys
+from collections.abc import Iterable
+from typing import Final, TextIO
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console
+from rich.text import Text
+
+WIDEST: Final = 100
+"""A line longer than this is hard to read, however wide the terminal."""
+NARROWEST: Final = 40
+GAP: Final = "  "
+
+_RULER: Final = Console(file=io.StringIO(), width=WIDEST)
+_ASCII: Final = str.maketrans({"━": "=", "→": ">", "·": "-", "…": "~"})  # one for one, so that columns stay
+
+
+def visible(text: str) -> str:
+    """The text, with every character that is not plainly printable spelled as its escape."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def shortened(text: str, width: int) -> str:
+    """Without its middle when it is too long: of a URL, both the host and the end tell most."""
+    text = visible(text)
+    if cell_len(text) <= width:
+        return text
+    tail = (width - 1) // 3
+    return f"{set_cell_size(text, width - 1 - tail).rstrip()}…{set_cell_size(text[::-1], tail)[::-1].lstrip()}"
+
+
+def hanging(label: Text, value: Text, indent: int, width: int) -> list[Text]:
+    """`label`, and beside it `value`, folded under itself when it does not fit."""
+    folded = value.wrap(_RULER, max(width - indent, 1), overflow="fold")
+    first = label + Text(" " * max(indent - label.cell_len, 0))
+    lines = [(first if number == 0 else Text(" " * indent)) + line for number, line in enumerate(folded)]
+    for line in lines:
+        line.rstrip()
+    return lines
+
+
+def labelled(rows: Iterable[tuple[str, Text]], width: int) -> list[Text]:
+    """Rows of a label and its value, in two columns; an empty label goes on with the row above."""
+    table = list(rows)
+    indent = max((len(label) for label, _ in table), default=0) + len(GAP)
+    return [line for label, value in table for line in hanging(Text(label, "bold"), value, indent, width)]
+
+
+def console_on(stream: TextIO) -> Console:
+    """As wide as the terminal behind the stream, 80 when there is none; colours only on a terminal."""
+    return Console(file=stream, highlight=False, soft_wrap=True)
+
+
+def page_width(console: Console) -> int:
+    return min(max(console.width, NARROWEST), WIDEST)
+
+
+def print_lines(lines: Iterable[Text], console: Console) -> None:
+    speaks_unicode = console.encoding.startswith("utf")
+    for line in lines:
+        if not speaks_unicode:
+            plain = line.plain.translate(_ASCII).encode(console.encoding, "backslashreplace")
+            line.plain = plain.decode(console.encoding)
+        console.print(line)
+
+
+def say(sentence: str) -> None:
+    """To the person, beside the output: on the error output, as every message of ours."""
+    sys.stderr.write(f"outrider: {visible(sentence)}\n")
