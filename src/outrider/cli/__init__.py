@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from outrider import __version__
-from outrider.cli import config, fetch
+from outrider.cli import config, fetch, normalize, robots
 from outrider.cli.exit_codes import ExitCode, code_of, is_the_machine
 from outrider.errors import OutriderError
 
@@ -26,6 +26,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,  # its panels would print local variables, and with them secrets
 )
 app.command()(fetch.fetch)
+app.command()(robots.robots)
+app.command()(normalize.normalize)
 app.add_typer(config.app, name="config")
 
 
@@ -73,7 +75,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _refuse(sentence: str, code: ExitCode) -> ExitCode:
-    typer.echo(f"outrider: {sentence}", err=True)
+    # A sentence may quote the web or a file, and must not steer a terminal; a list of problems keeps its lines.
+    shown = "".join(char if char.isprintable() or char == "\n" else repr(char)[1:-1] for char in sentence)
+    typer.echo(f"outrider: {shown}", err=True)
     return code
 
 

@@ -4,10 +4,14 @@
 """
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
+from typer.main import get_command
+
+from outrider.cli import app
 from outrider.cli.exit_codes import ExitCode
 from outrider.settings import SECTIONS, Settings
 from outrider.settings.describe import expected, meaning, shown, title
@@ -78,7 +82,18 @@ def exit_codes_page() -> str:
     return "\n".join(lines[:-1]) + "\n"
 
 
-PAGES: Final[dict[str, Callable[[], str]]] = {"settings.md": settings_page, "exit-codes.md": exit_codes_page}
+def commands_page() -> str:
+    lines = ["# Commands", "", _PRINTED, "", "What each returns to the shell: see [exit codes](exit-codes.md).", ""]
+    for name, command in _commands("outrider", get_command(app)):
+        lines += _command(name, command)
+    return "\n".join(lines[:-1]) + "\n"
+
+
+PAGES: Final[dict[str, Callable[[], str]]] = {
+    "commands.md": commands_page,
+    "settings.md": settings_page,
+    "exit-codes.md": exit_codes_page,
+}
 
 
 def write(folder: Path) -> None:
@@ -87,7 +102,31 @@ def write(folder: Path) -> None:
         (folder / name).write_text(page(), encoding="utf-8")
 
 
-def _table(header: str, rows: "Iterator[tuple[str, ...]] | map[tuple[str, ...]]") -> Iterator[str]:
+def _commands(name: str, command: object) -> Iterator[tuple[str, TyperCommand]]:
+    match command:
+        case TyperGroup(commands=below):
+            for one, under in below.items():
+                yield from _commands(f"{name} {one}", under)
+        case TyperCommand():
+            yield name, command
+
+
+def _command(name: str, command: TyperCommand) -> list[str]:
+    arguments = [each for each in command.params if isinstance(each, TyperArgument)]
+    options = [each for each in command.params if isinstance(each, TyperOption)]
+    usage = " ".join([name, *(each.metavar or "" for each in arguments), "[OPTIONS]"])
+    rows = [(f"`{each.metavar}`", each.help or "") for each in arguments]
+    rows += [(f"`{_spelled(each)}`", each.help or "") for each in options]
+    return [f"## {name}", "", command.help or "", "", "```sh", usage, "```", "", *_table("option | meaning", rows)]
+
+
+def _spelled(option: TyperOption) -> str:
+    names = ", ".join(option.opts)
+    # A bar would end the cell of the table.
+    return f"{names} {option.metavar.replace('|', ' or ')}" if option.metavar else names
+
+
+def _table(header: str, rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
     yield f"| {header} |"
     yield "|" + "---|" * (header.count("|") + 1)
     for row in rows:
