@@ -1,5 +1,6 @@
 """Where does the body go? Into a file that is there whole or not at all, or to the standard output (`-`)."""
 
+import errno
 import os
 import secrets
 import stat
@@ -15,10 +16,16 @@ def check_target(path: Path) -> None:
     """Asked before anything is fetched, so that no site is troubled for a file that cannot be written."""
     if path == STDOUT:
         return
-    if path.is_dir():
+    try:
+        is_folder, is_special = path.is_dir(), path.exists() and not path.is_file()
+    except OSError as error:  # such as a name that is too long
+        raise ConfigError(f"--body {str(path)!r}: {error.strerror}") from None
+    if is_folder:
         raise ConfigError(f"--body {str(path)!r}: that is a folder; name a file in it")
     if not path.parent.is_dir():
         raise ConfigError(f"--body {str(path)!r}: there is no folder {str(path.parent)!r}")
+    if not is_special and not os.access(path.parent, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path.parent))
 
 
 def write_body(path: Path, content: bytes) -> None:

@@ -59,6 +59,7 @@ _OF_THE_MACHINE: Final = {
     errno.EROFS,
     errno.ENOSPC,
     errno.EDQUOT,
+    errno.EFBIG,
     errno.EMFILE,
     errno.ENFILE,
 }

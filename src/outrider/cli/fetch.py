@@ -48,7 +48,7 @@ def fetch(  # noqa: PLR0913 - one argument for each option
     # Late, as in options: the HTTP client and rich take longer to load than the help to print.
     from outrider.cli.body_file import check_target, write_body  # noqa: PLC0415
     from outrider.cli.loop import run  # noqa: PLC0415
-    from outrider.cli.terminal import say  # noqa: PLC0415
+    from outrider.cli.terminal import say, waiting  # noqa: PLC0415
     from outrider.cli.verdict import amount, exit_code  # noqa: PLC0415
 
     to_stdout = body is not None and str(body) == STDOUT
@@ -58,7 +58,8 @@ def fetch(  # noqa: PLR0913 - one argument for each option
         check_target(body)
     flags = {"contact": contact, "allow_private": allow_private or None}
     settings = load_settings(profile, config, assignments, flags).settings
-    fetched = run(_fetch(url, settings, scan_id))
+    with waiting(f"visiting {url}"):
+        fetched = run(_fetch(url, settings, scan_id))
     if body is not None and fetched.content:
         write_body(body, fetched.content)
     if as_json:

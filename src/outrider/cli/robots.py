@@ -54,7 +54,7 @@ def robots(  # noqa: PLR0913 - one argument for each option
     from outrider.cli.document import dumped  # noqa: PLC0415
     from outrider.cli.loop import run  # noqa: PLC0415
     from outrider.cli.robots_answer import answer_by_file, answer_by_web, told  # noqa: PLC0415
-    from outrider.cli.terminal import console_on, page_width, print_lines  # noqa: PLC0415
+    from outrider.cli.terminal import console_on, page_width, print_lines, waiting  # noqa: PLC0415
     from outrider.model.url import Url  # noqa: PLC0415
     from outrider.settings import require_contact  # noqa: PLC0415
 
@@ -69,7 +69,8 @@ def robots(  # noqa: PLR0913 - one argument for each option
         answer = answer_by_file(page, name, _read(file, limit), str(file), limit)
     else:
         require_contact(settings, [page])
-        answer = answer_by_web(page, name, run(_ask(page, settings)))
+        with waiting(f"asking {page.origin}/robots.txt"):
+            answer = answer_by_web(page, name, run(_ask(page, settings)))
     if as_json:
         typer.echo(dumped(answer.document()))
     else:

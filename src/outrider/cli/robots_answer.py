@@ -8,7 +8,7 @@ from rich.text import Text
 from outrider.cli.exit_codes import ExitCode
 from outrider.cli.terminal import labelled, visible
 from outrider.cli.timeline import digest_shown, robots_verdict
-from outrider.cli.verdict import amount, status_named
+from outrider.cli.verdict import amount, because, status_named
 from outrider.fetch.robots_txt import Judged
 from outrider.model.outcome import Failure
 from outrider.model.reason import Reason
@@ -45,9 +45,8 @@ class RobotsAnswer(Struct, frozen=True):
         failure = self.failure
         if failure and failure.reason is Reason.BLOCKED_ADDRESS:
             return failure.detail
-        why = failure.detail or str(failure.reason) if failure else ""
-        status = f"HTTP {status_named(self.http_status)}" if self.http_status else ""
-        return f"nobody can say: {self.source} cannot be reached ({why or status or 'no answer'})"
+        why = because(failure) if failure else f"HTTP {self.http_status}"
+        return f"nobody can say: {self.source} cannot be reached ({why})"
 
     def document(self) -> dict[str, object]:
         said = self.verdict

@@ -6,7 +6,8 @@ of writing: `visible` spells them out. Widths are cells, of which a Chinese char
 
 import io
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Final, TextIO
 
 from rich.cells import cell_len, set_cell_size
@@ -39,10 +40,13 @@ def shortened(text: str, width: int) -> str:
 
 
 def hanging(label: Text, value: Text, indent: int, width: int) -> list[Text]:
-    """`label`, and beside it `value`, folded under itself when it does not fit."""
-    folded = value.wrap(_RULER, max(width - indent, 1), overflow="fold")
-    first = label + Text(" " * max(indent - label.cell_len, 0))
-    lines = [(first if number == 0 else Text(" " * indent)) + line for number, line in enumerate(folded)]
+    """`label`, and beside it `value`, folded under itself when it does not fit; below it, if the label is too long."""
+    margin = Text(" " * indent)
+    lines = [margin + line for line in value.wrap(_RULER, max(width - indent, 1), overflow="fold")]
+    if label.cell_len < indent or not label:
+        lines[0] = label + lines[0][label.cell_len :]
+    else:
+        lines = [*label.wrap(_RULER, width, overflow="fold"), *lines]
     for line in lines:
         line.rstrip()
     return lines
@@ -71,6 +75,17 @@ def print_lines(lines: Iterable[Text], console: Console) -> None:
             plain = line.plain.translate(_ASCII).encode(console.encoding, "backslashreplace")
             line.plain = plain.decode(console.encoding)
         console.print(line)
+
+
+@contextmanager
+def waiting(sentence: str) -> Iterator[None]:
+    """A visit may take its time, by politeness: somebody who watches is told that it is under way."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    console = Console(stderr=True)
+    with console.status(Text(shortened(sentence, page_width(console) - len(GAP)))):
+        yield
 
 
 def say(sentence: str) -> None:

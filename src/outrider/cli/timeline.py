@@ -112,7 +112,7 @@ def _answered(hop: Hop, slowest: float, width: int, *, verbose: bool) -> Iterato
     version = f"HTTP/{hop.http_version}" if hop.http_version else None
     kept = "kept connection" if hop.timing.first_byte and not hop.timing.connect else None
     facts = "".join(f" · {visible(fact)}" for fact in (hop.address, version, kept) if fact)
-    yield Text.assemble(" " * _INDENT, (status_named(hop.status), style), facts)
+    yield from hanging(Text(), Text.assemble((status_named(hop.status), style), facts), _INDENT, width)
     for phase in phases(hop.timing):
         yield _bar(phase, slowest, width)
     if verbose:
@@ -141,7 +141,7 @@ def _bar(phase: Phase, slowest: float, width: int) -> Text:
 def _failed_try(past: Try, width: int) -> list[Text]:
     then = "no further try" if past.wait is None else f"asked again after {past.wait:.1f} s"
     told = Text.assemble((visible(because(past.failure)), "red"), f" · {then}")
-    return hanging(Text(" " * _INDENT), told, _INDENT, width)
+    return hanging(Text(), told, _INDENT, width)
 
 
 def _wait_before_first(visit: Visit, story: Sequence[Step]) -> str | None:

@@ -91,6 +91,13 @@ def test_an_error_is_one_sentence_and_its_code(
     assert isinstance(error, OSError) or code_of(error) == code  # type: ignore[arg-type]  # an OutriderError otherwise
 
 
+def test_a_sentence_does_not_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    with a_command_that_raises(ConfigError("two lines:\n  \x1b[2J\u202e")) as command:
+        main([command])
+
+    assert capsys.readouterr().err == "outrider: two lines:\n  \\x1b[2J\\u202e\n"
+
+
 @pytest.mark.parametrize("error", [KeyError("a bug"), OSError(errno.ECONNRESET, "leaked")])
 def test_a_bug_keeps_its_traceback(error: Exception) -> None:
     with a_command_that_raises(error) as command, pytest.raises(type(error)):
@@ -157,8 +164,8 @@ def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("argument", "heavy"),
     [
-        ("--version", ["pydantic", "rich", "ada_url", "msgspec", "asyncio", "outrider.settings"]),
-        ("--help", ["ada_url", "msgspec", "publicsuffixlist", "outrider.settings"]),
+        ("--version", ["pydantic", "rich", "ada_url", "msgspec", "asyncio", "pycurl", "outrider.settings"]),
+        ("--help", ["ada_url", "msgspec", "publicsuffixlist", "pycurl", "uvloop", "outrider.settings"]),
     ],
 )
 def test_what_is_not_needed_is_not_loaded(argument: str, heavy: list[str]) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from outrider.cli.reference import PAGES, settings_page, write
+from outrider.cli.reference import PAGES, commands_page, settings_page, write
 from outrider.settings import Settings
 from outrider.settings.seeds import SEEDS
 
@@ -20,6 +20,13 @@ def test_the_page_has_every_key_and_every_name_of_the_seeds() -> None:
     page = settings_page()
 
     assert all(f"| `{key}` |" in page for key in [*Settings.model_fields, *SEEDS])
+
+
+def test_every_command_and_every_option_is_on_the_page() -> None:
+    page = commands_page()
+
+    assert all(f"## outrider {name}\n" in page for name in ("fetch", "robots", "normalize", "config show"))
+    assert all(f"| `{option}`" in page for option in ("URL", "--body FILE", "--base URL", "--agent NAME", "--json"))
 
 
 def test_the_pages_are_written_where_asked(tmp_path: Path) -> None:
