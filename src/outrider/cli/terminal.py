@@ -44,7 +44,7 @@ def hanging(label: Text, value: Text, indent: int, width: int) -> list[Text]:
     margin = Text(" " * indent)
     lines = [margin + line for line in value.wrap(_RULER, max(width - indent, 1), overflow="fold")]
     if label.cell_len < indent or not label:
-        lines[0] = label + lines[0][label.cell_len :]
+        lines[0] = Text.assemble(label, lines[0][label.cell_len :])
     else:
         lines = [*label.wrap(_RULER, width, overflow="fold"), *lines]
     for line in lines:

@@ -3,6 +3,7 @@
 import io
 
 import pytest
+from rich.console import Console
 from rich.text import Text
 
 from outrider.cli.terminal import console_on, hanging, labelled, page_width, print_lines, shortened, visible
@@ -67,6 +68,15 @@ def test_labels_make_a_column() -> None:
     lines = labelled([("a", Text("1")), ("long", Text("2")), ("", Text("3"))], 80)
 
     assert [line.plain for line in lines] == ["a     1", "long  2", "      3"]
+
+
+def test_only_the_label_is_bold() -> None:
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=True, color_system="standard", soft_wrap=True)
+
+    print_lines(labelled([("a", Text("1")), ("b", Text("2", "green"))], 80), console)
+
+    assert stream.getvalue() == "\x1b[1ma\x1b[0m  1\n\x1b[1mb\x1b[0m  \x1b[32m2\x1b[0m\n"
 
 
 def test_a_pipe_gets_no_colour_and_eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
