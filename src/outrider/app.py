@@ -28,7 +28,7 @@ from outrider.policy.redirect import RedirectRules
 from outrider.policy.retry import RetryLimits
 from outrider.policy.robots import Unreachable
 from outrider.policy.settle import SettleRules
-from outrider.ports import Clock, Transport
+from outrider.ports import Clock, FrontierRules, Transport
 from outrider.settings import Settings
 
 
@@ -119,6 +119,15 @@ def settle_rules(settings: Settings) -> SettleRules:
         rewrite_on_any=settings.redirect_rewrite == "any",
         pace=pace_limits(settings),
         breaker=breaker_limits(settings),
+    )
+
+
+def frontier_rules(settings: Settings) -> FrontierRules:
+    return FrontierRules(
+        identity=identity(settings),
+        site_by=settings.site_by,
+        site_quota=settings.site_quota,
+        settle=settle_rules(settings),
     )
 
 

@@ -57,12 +57,17 @@ def completed(site: Site, at: float) -> Site:
 
 
 def heed_crawl_delay(site: Site, crawl_delay: float | None, limits: PaceLimits) -> Paced:
-    """Let robots.txt slow us down. What a 429 added on top of the old base is kept on top of the new one."""
+    """Let robots.txt slow us down, from the request that fetched it on.
+
+    What a 429 added on top of the old base is kept on top of the new one.
+    """
     if crawl_delay is not None and crawl_delay > limits.max_crawl_delay:
         return TooSlow(crawl_delay)
     pace = site.pace
     base = max(limits.delay, crawl_delay or 0.0)
-    return _with_pace(site, replace(pace, base=base, interval=base + max(0.0, pace.interval - pace.base)))
+    interval = base + max(0.0, pace.interval - pace.base)
+    full_at = pace.full_at + max(0.0, interval - pace.interval) if pace.full_at else 0.0
+    return _with_pace(site, replace(pace, base=base, interval=interval, full_at=full_at))
 
 
 def slow_down(site: Site, now: float, retry_after: float | None, limits: PaceLimits) -> Site:

@@ -95,6 +95,11 @@ def written_back(stored: Site, given: Site) -> Site:
     )
 
 
+def restored(stored: Site, given: Site) -> Site:
+    """The site as another store knew it, over what this one may know already."""
+    return replace(written_back(stored, given), excluded=stored.excluded or given.excluded)
+
+
 def rested(site: Site, deadline: float) -> Site:
     """A lease ran out at `deadline`: its holder may have asked until then, so the site rests from there."""
     return paces.hold_until(site, deadline + site.pace.interval)

@@ -68,6 +68,13 @@ def test_crawl_delay_can_only_slow_us() -> None:
     assert send_times(slowed(slowed(site(), 5.0), None), 2) == [1000.0, 1001.0]
 
 
+def test_a_crawl_delay_counts_from_the_request_that_fetched_it() -> None:
+    asked = completed(reserve(site(PaceLimits(delay=0.0)), NOW), NOW)
+
+    assert ready_at(slowed(asked, 5.0, PaceLimits(delay=0.0))) == NOW + 5
+    assert ready_at(slowed(slowed(asked, 5.0, PaceLimits(delay=0.0)), 5.0, PaceLimits(delay=0.0))) == NOW + 5
+
+
 def test_a_crawl_delay_beyond_the_cap_sets_the_site_aside() -> None:
     """C21."""
     assert heed_crawl_delay(site(), 301.0, LIMITS) == TooSlow(301.0)

@@ -17,7 +17,7 @@ from outrider.model.site import Site
 from outrider.model.task import Task
 from outrider.model.url import Url
 from outrider.policy.pace import fresh_pace, reserve
-from outrider.policy.settle import expired, rested, written_back
+from outrider.policy.settle import expired, rested, restored, written_back
 from outrider.policy.transition import (
     Ended,
     Next,
@@ -161,7 +161,7 @@ class MemoryFrontier:
         for site in sites:
             queue = self._queue(site.key)
             was_aside = queue.site.set_aside
-            queue.site = written_back(queue.site, site)
+            queue.site = restored(queue.site, site)
             self._count_aside(queue, was_aside=was_aside)
         return sum(map(self._restore, entries)) + sum(map(self._restore_hash, hashes))
 
@@ -325,9 +325,10 @@ class MemoryFrontier:
         key = self._rules.identity.hash(entry.url)
         if self._knows(key):
             return False
-        queue = self._queue(entry.site)
-        set_aside = entry.state is State.SKIPPED and queue.site.set_aside and entry.reason is Reason.SITE_UNREACHABLE
-        if entry.task is not None and (entry.state in {State.PENDING, State.WAITING} or set_aside):
+        known = self._queues.get(entry.site)
+        is_aside = known is not None and known.site.set_aside and entry.reason is Reason.SITE_UNREACHABLE
+        if entry.task is not None and (entry.state in {State.PENDING, State.WAITING} or is_aside):
+            queue = self._queue(entry.site)
             queue.site = replace(queue.site, admitted=queue.site.admitted + 1)
             self._owe(key, replace(entry.task, sequence=queue.next_sequence()), queue)
             self._line_up(queue)

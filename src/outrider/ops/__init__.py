@@ -1,0 +1,1 @@
+"""What operators do with a frontier: look, move, export, repair."""
