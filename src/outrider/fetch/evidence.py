@@ -1,6 +1,7 @@
 """What is kept of a visit, as plain values: one page record, and one piece of evidence for each claim in it (S1).
 
-A redirect chain only when there were redirects (S1-19), an error only when there was one (S1-22).
+A redirect chain only when there were redirects (S1-19), an error only when there was one (S1-22). What was never asked
+for leaves nothing behind: a URL that a skip rule refused has no record, and no evidence either (S1-29).
 """
 
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ from outrider.model.outcome import Failed, Fetched, Hop, Moved, NotModified, Ski
 from outrider.model.reason import Family, Reason
 from outrider.model.record import (
     ChainStep,
+    Confidence,
     Evidence,
     EvidenceContent,
     FetchError,
@@ -23,8 +25,10 @@ from outrider.model.record import (
     RedirectChain,
     RobotsCheck,
 )
+from outrider.model.url import Url
 from outrider.policy.confidence import confidence, robots_confidence
-from outrider.policy.robots import disallowed_paths
+from outrider.policy.redirect import Follow, Leave, RedirectRules, next_hop
+from outrider.policy.robots import Defer, disallowed_paths
 
 _STATUS: Final = {
     Fetched: PageStatus.FETCHED,
@@ -33,36 +37,35 @@ _STATUS: Final = {
     Skipped: PageStatus.SKIPPED,
     Failed: PageStatus.FAILED,
 }
-_NO_RECORD: Final = frozenset({Reason.SKIP_PATTERN, Reason.NON_TEXT_EXTENSION})
 
 
 def page_record(haul: Haul, scan_id: str = "") -> Page | None:
-    """None for a URL that a skip pattern kept us from looking at (S1-29)."""
+    """None for a URL that a rule of ours kept us from looking at (S1-29)."""
     visit, outcome = haul.visit, haul.visit.outcome
-    if isinstance(outcome, Skipped) and outcome.reason in _NO_RECORD:
+    if not _was_looked_at(visit):
         return None
     body = outcome.body if isinstance(outcome, Fetched) else None
-    blocked = isinstance(outcome, Skipped) and outcome.reason is Reason.ROBOTS_DISALLOWED
+    reason = _reason(visit)
     return Page(
         fetch_id=visit.id,
         scan_id=scan_id,
         url=str(visit.requested),
-        status_code=_status_code(visit),
-        load_time=_milliseconds(visit.ended_at - visit.started_at),
+        status_code=status_code(visit),
+        load_time=round(_milliseconds(sum(hop.timing.total for hop in visit.hops))),
         metadata=PageMetadata(
             status=_STATUS[type(outcome)],
-            final_url=str(visit.final_url),
-            content_type=body.content_type if body else _header(visit, "content-type"),
+            final_url=str(final_url(visit)),
+            content_type=_content_type(visit),
             content_length=body.length if body else 0,
             redirect_count=visit.redirects,
-            robots_blocked=blocked,
+            robots_blocked=isinstance(outcome, Skipped) and reason is Reason.ROBOTS_DISALLOWED,
             confidence=confidence(outcome, visit.robots),
             skip_content_extraction=body is None,
             fetched_at=_iso(visit.ended_at),
-            error=_error(visit),
-            reason=_reason(visit),
+            error=error_message(visit),
+            reason=reason,
             content_hash=body.sha256 if body else None,
-            attempts=visit.requests,
+            attempts=_attempts(visit),
             retries=sum(past.wait is not None for past in visit.tries),
             truncated=body.truncated if body else False,
         ),
@@ -72,11 +75,14 @@ def page_record(haul: Haul, scan_id: str = "") -> Page | None:
 def evidence(haul: Haul, agent: str) -> tuple[Evidence, ...]:
     """At most the six kinds, in the order in which they came about."""
     visit = haul.visit
+    if not _was_looked_at(visit):
+        return ()
+    answer = _answer(visit)
     found: list[EvidenceContent | None] = [
         _robots_check(haul, agent),
         _chain(visit),
         _response(visit),
-        HttpHeaders(visit.hops[-1].headers) if visit.hops else None,
+        HttpHeaders(answer.headers) if answer else None,
         _timing(visit),
         _fetch_error(visit),
     ]
@@ -87,10 +93,64 @@ def evidence(haul: Haul, agent: str) -> tuple[Evidence, ...]:
     )
 
 
+def final_url(visit: Visit) -> Url:
+    """After all redirects (S1-9), also when there was no answer any more where the last one led."""
+    if not visit.hops:
+        return visit.requested
+    last = visit.hops[-1]
+    step = next_hop(last.url, last.status, last.location, (), RedirectRules())
+    return step.url if isinstance(step, Follow | Leave) else last.url
+
+
+def status_code(visit: Visit) -> int:
+    """Of the response that the visit ended with; 0 when there was none (S1-22, S1-29)."""
+    if isinstance(visit.outcome, Skipped):
+        return visit.outcome.status or 0
+    answer = _answer(visit)
+    return answer.status if answer else 0
+
+
+def error_message(visit: Visit) -> str | None:
+    """Why there is no content: the reason, and what is known of it. None for a success and for a page that moved."""
+    match visit.outcome:
+        case Failed(failure):
+            return f"{failure.reason}: {failure.detail}" if failure.detail else str(failure.reason)
+        case Skipped(reason, detail):
+            return f"{reason}: {detail}" if detail else str(reason)
+        case _:
+            return None
+
+
+def _was_looked_at(visit: Visit) -> bool:
+    reason = _reason(visit)
+    return bool(visit.hops) or reason is None or reason.family is not Family.ADMISSION
+
+
+def _answer(visit: Visit) -> Hop | None:
+    """The response that the visit ended with: not a redirect whose target gave no answer or was not asked."""
+    if not visit.hops:
+        return None
+    last = visit.hops[-1]
+    return last if last.location is None or isinstance(visit.outcome, Moved) else None
+
+
+def _attempts(visit: Visit) -> int:
+    """Requests for the page and its hops, whatever came of them; those for robots.txt are not for the page (C19)."""
+    unanswered = sum(
+        past.wait is not None or past.failure.status is None
+        for past in visit.tries
+        if past.failure.reason is not Reason.BLOCKED_ADDRESS
+    )
+    by_head = isinstance(visit.outcome, Skipped) and visit.outcome.status is not None and _answer(visit) is None
+    return len(visit.hops) + unanswered + by_head
+
+
 def _robots_check(haul: Haul, agent: str) -> RobotsCheck | None:
     verdict = haul.visit.robots
     if verdict is None:
-        return None
+        # Nobody knows what the file says, and that is why the page was not asked for.
+        unknown = haul.robots.verdict if haul.robots else None
+        return RobotsCheck(False, Confidence.LOW, unknown.reason) if isinstance(unknown, Defer) else None
     rules = haul.robots.rules if haul.robots else None
     return RobotsCheck(
         allowed=verdict.allowed,
@@ -105,7 +165,10 @@ def _robots_check(haul: Haul, agent: str) -> RobotsCheck | None:
 
 
 def _chain(visit: Visit) -> RedirectChain | None:
-    return RedirectChain(tuple(map(_step, visit.hops))) if visit.redirects else None
+    """Kept as far as it went when a redirect was the end of it."""
+    reason = _reason(visit)
+    ended_by_redirect = reason is not None and reason.family is Family.REDIRECT
+    return RedirectChain(tuple(map(_step, visit.hops))) if visit.redirects or ended_by_redirect else None
 
 
 def _step(hop: Hop) -> ChainStep:
@@ -113,44 +176,44 @@ def _step(hop: Hop) -> ChainStep:
 
 
 def _response(visit: Visit) -> HttpResponse | None:
-    if not visit.hops and not isinstance(visit.outcome, Failed):
+    status = status_code(visit)
+    if not status and not isinstance(visit.outcome, Failed):
         return None
     body = visit.outcome.body if isinstance(visit.outcome, Fetched) else None
     return HttpResponse(
-        status_code=_status_code(visit),
-        final_url=str(visit.final_url),
-        content_type=body.content_type if body else _header(visit, "content-type"),
+        status_code=status,
+        final_url=str(final_url(visit)),
+        content_type=_content_type(visit),
         content_length=body.length if body else 0,
         redirect_count=visit.redirects,
         success=isinstance(visit.outcome, Fetched | NotModified),
-        error=_error(visit),
+        error=error_message(visit),
     )
 
 
 def _timing(visit: Visit) -> FetchTiming:
-    last = visit.hops[-1].timing if visit.hops else Timing()
+    answer = _answer(visit)
+    last = answer.timing if answer else Timing()
     return FetchTiming(
         start_time=_iso(visit.started_at),
         end_time=_iso(visit.ended_at),
-        duration=_milliseconds(visit.ended_at - visit.started_at),
-        dns=last.dns,
-        connect=last.connect,
-        tls=last.tls,
-        first_byte=last.first_byte,
-        total=last.total,
+        duration=round(_milliseconds(visit.ended_at - visit.started_at)),
+        dns=_milliseconds(last.dns),
+        connect=_milliseconds(last.connect),
+        tls=_milliseconds(last.tls),
+        first_byte=_milliseconds(last.first_byte),
+        total=_milliseconds(last.total),
     )
 
 
 def _fetch_error(visit: Visit) -> FetchError | None:
     if not isinstance(visit.outcome, Failed):
         return None
-    failure = visit.outcome.failure
-    network = failure.reason.family is Family.NETWORK
     return FetchError(
-        message=_error(visit) or "",
+        message=error_message(visit) or "",
         error_type="fetch_error",
-        status_code=0 if network else failure.status or 0,
-        reason=failure.reason,
+        status_code=status_code(visit),
+        reason=visit.outcome.failure.reason,
     )
 
 
@@ -183,28 +246,7 @@ def _metadata(content: EvidenceContent) -> dict[str, str | int | float | bool | 
             return {"errorType": content.error_type, "statusCode": content.status_code}
 
 
-def _status_code(visit: Visit) -> int:
-    """Of the final response; 0 when there was none (S1-22, S1-29)."""
-    match visit.outcome:
-        case Skipped(status=status):
-            return status or 0
-        case Failed(failure) if failure.reason is Reason.ROBOTS_UNREACHABLE:
-            return 0
-        case _:
-            return visit.hops[-1].status if visit.hops else 0
-
-
-def _error(visit: Visit) -> str | None:
-    match visit.outcome:
-        case Failed(failure):
-            return f"{failure.reason}: {failure.detail}" if failure.detail else str(failure.reason)
-        case Skipped(reason, detail):
-            return f"{reason}: {detail}" if detail else str(reason)
-        case _:
-            return None
-
-
-def _reason(visit: Visit) -> str | None:
+def _reason(visit: Visit) -> Reason | None:
     match visit.outcome:
         case Failed(failure):
             return failure.reason
@@ -214,13 +256,15 @@ def _reason(visit: Visit) -> str | None:
             return None
 
 
-def _header(visit: Visit, name: str) -> str | None:
-    headers = visit.hops[-1].headers if visit.hops else ()
-    return next((value for key, value in headers if key.lower() == name), None)
+def _content_type(visit: Visit) -> str | None:
+    """As the server said it, else what the content looks like."""
+    answer = _answer(visit)
+    said = (value for name, value in (answer.headers if answer else ()) if name.lower() == "content-type")
+    return next(said, visit.outcome.body.content_type if isinstance(visit.outcome, Fetched) else None)
 
 
-def _milliseconds(seconds: float) -> int:
-    return round(seconds * 1000)
+def _milliseconds(seconds: float) -> float:
+    return max(0.0, round(seconds * 1000, 3))
 
 
 def _iso(at: float) -> str:

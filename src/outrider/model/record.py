@@ -27,7 +27,11 @@ class PageStatus(StrEnum):
 
 
 class PageMetadata(Struct, frozen=True, rename="camel"):
-    """S1-16, and what C10 adds. `content_length` is of decoded bytes, 0 when robots blocked the page."""
+    """S1-16, and what C10 and C19 add. `content_length` is of the decoded bytes that were kept, else 0.
+
+    `error` says why there is no content. `attempts` counts the requests for the page and its hops, `retries` those
+    among them that repeated one that had failed.
+    """
 
     status: PageStatus
     final_url: str
@@ -47,7 +51,10 @@ class PageMetadata(Struct, frozen=True, rename="camel"):
 
 
 class Page(Struct, frozen=True, rename="camel"):
-    """S1-15. `fetch_id` is one per visit: a repeated write of the same visit is the same record."""
+    """S1-15. `fetch_id` is one per visit: a repeated write of the same visit is the same record.
+
+    `load_time` is what the answers took, hops included, without the waits that the site's pace asked of us.
+    """
 
     fetch_id: str
     scan_id: str
@@ -98,6 +105,8 @@ class RobotsCheck(Struct, frozen=True, rename="camel", tag_field="kind", tag="ro
 
 
 class FetchTiming(Struct, frozen=True, rename="camel", tag_field="kind", tag="fetch_timing"):
+    """S1-21: the whole visit; then the phases of its last answer, each from the start of that request."""
+
     start_time: str
     end_time: str
     duration: int
@@ -121,9 +130,16 @@ EvidenceContent: TypeAlias = HttpResponse | HttpHeaders | RedirectChain | Robots
 
 
 class Evidence(Struct, frozen=True, rename="camel"):
-    """One fact about one visit. `metadata` holds the few of its fields that people filter by."""
+    """One fact about one visit. `metadata` holds the few of its fields that people filter by.
+
+    In JSON, `content.kind` is one of the six names.
+    """
 
     fetch_id: str
     url: str
     content: EvidenceContent
     metadata: dict[str, str | int | float | bool | None]
+
+    @property
+    def kind(self) -> str:
+        return str(self.content.__struct_config__.tag)
