@@ -77,7 +77,7 @@ def evidence(haul: Haul, agent: str) -> tuple[Evidence, ...]:
     visit = haul.visit
     if not _was_looked_at(visit):
         return ()
-    answer = _answer(visit)
+    answer = last_answer(visit)
     found: list[EvidenceContent | None] = [
         _robots_check(haul, agent),
         _chain(visit),
@@ -106,8 +106,16 @@ def status_code(visit: Visit) -> int:
     """Of the response that the visit ended with; 0 when there was none (S1-22, S1-29)."""
     if isinstance(visit.outcome, Skipped):
         return visit.outcome.status or 0
-    answer = _answer(visit)
+    answer = last_answer(visit)
     return answer.status if answer else 0
+
+
+def last_answer(visit: Visit) -> Hop | None:
+    """The response that the visit ended with: not a redirect whose target gave no answer or was not asked."""
+    if not visit.hops:
+        return None
+    last = visit.hops[-1]
+    return last if last.location is None or isinstance(visit.outcome, Moved) else None
 
 
 def error_message(visit: Visit) -> str | None:
@@ -126,14 +134,6 @@ def _was_looked_at(visit: Visit) -> bool:
     return bool(visit.hops) or reason is None or reason.family is not Family.ADMISSION
 
 
-def _answer(visit: Visit) -> Hop | None:
-    """The response that the visit ended with: not a redirect whose target gave no answer or was not asked."""
-    if not visit.hops:
-        return None
-    last = visit.hops[-1]
-    return last if last.location is None or isinstance(visit.outcome, Moved) else None
-
-
 def _attempts(visit: Visit) -> int:
     """Requests for the page and its hops, whatever came of them; those for robots.txt are not for the page (C19)."""
     unanswered = sum(
@@ -141,7 +141,7 @@ def _attempts(visit: Visit) -> int:
         for past in visit.tries
         if past.failure.reason is not Reason.BLOCKED_ADDRESS
     )
-    by_head = isinstance(visit.outcome, Skipped) and visit.outcome.status is not None and _answer(visit) is None
+    by_head = isinstance(visit.outcome, Skipped) and visit.outcome.status is not None and last_answer(visit) is None
     return len(visit.hops) + unanswered + by_head
 
 
@@ -192,7 +192,7 @@ def _response(visit: Visit) -> HttpResponse | None:
 
 
 def _timing(visit: Visit) -> FetchTiming:
-    answer = _answer(visit)
+    answer = last_answer(visit)
     last = answer.timing if answer else Timing()
     return FetchTiming(
         start_time=_iso(visit.started_at),
@@ -258,7 +258,7 @@ def _reason(visit: Visit) -> Reason | None:
 
 def _content_type(visit: Visit) -> str | None:
     """As the server said it, else what the content looks like."""
-    answer = _answer(visit)
+    answer = last_answer(visit)
     said = (value for name, value in (answer.headers if answer else ()) if name.lower() == "content-type")
     return next(said, visit.outcome.body.content_type if isinstance(visit.outcome, Fetched) else None)
 
