@@ -392,6 +392,16 @@ async def test_only_so_many_bytes_are_asked_for_and_read() -> None:
         assert len(hold.site.robots[0].body or b"") == 1_000
 
 
+async def test_a_compressed_file_that_we_stopped_reading_ourselves_is_read_as_far_as_it_goes() -> None:
+    clock = FakeClock()
+    whole = gzip.compress(RULES + b"#" * 10_000, compresslevel=0)
+    site = ScriptedSite({ROBOTS: replace(page(whole[:5_000], content_encoding="gzip"), complete=False)})
+
+    judged = await texts(site, clock).judge(Url(f"{A}/private"), held(clock))
+
+    assert verdict(judged).basis is RobotsBasis.RULE
+
+
 @pytest.mark.parametrize(("max_bytes", "basis"), [(524_288, "empty_file"), (9_000_000, "unreachable")])
 async def test_a_bomb_costs_no_more_than_the_limit(max_bytes: int, basis: str) -> None:
     """It is cut off like any long file; where the limit would let it grow, it is refused for its ratio."""
@@ -639,6 +649,24 @@ async def test_the_cache_is_bounded_in_bytes_and_forgets_what_was_used_least_rec
     await judge(b)
 
     assert asked(site)[3:] == [f"{b}/robots.txt"]
+
+
+async def test_a_file_that_is_asked_for_again_weighs_once() -> None:
+    clock = FakeClock()
+    site = ScriptedSite({f"http://{name}.test/robots.txt": page(b"#" * 1_000) for name in "ab"})
+    robots = texts(site, clock, cache_bytes=50_000)  # room for two
+
+    async def judge_both() -> None:
+        for name in "ab":
+            await robots.judge(Url(f"http://{name}.test/"), held(clock, Site(f"{name}.test")))
+
+    for _ in range(5):
+        await judge_both()
+        clock.advance(DAY)
+    await judge_both()
+    await judge_both()
+
+    assert len(site.asked) == 2 * 6
 
 
 async def test_a_file_larger_than_the_cache_is_still_judged_by() -> None:
