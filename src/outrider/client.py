@@ -17,9 +17,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from outrider.app import Visits, admission, new_fetch_id, open_visits, visits_over
+from outrider.clock import SystemClock
 from outrider.errors import ConfigError
 from outrider.extract.charset import sniff_charset, to_text
-from outrider.fetch.clock import SystemClock
 from outrider.fetch.evidence import error_message, evidence, final_url, last_answer, page_record, status_code
 from outrider.fetch.hold import Hold
 from outrider.fetch.probe import probe
