@@ -10,6 +10,7 @@ time whatever the size of the body.
 
 import codecs
 import re
+from functools import cache
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -56,6 +57,8 @@ def sniff_charset(data: bytes, header_charset: str | None) -> Charset:
 
 def to_text(data: bytes, charset: Charset) -> str:
     """The text without its byte order mark; what cannot be decoded is U+FFFD. Never raises."""
+    if charset.codec not in _SEVERAL_BYTES:
+        return codecs.charmap_decode(data, "strict", _alphabet(charset.codec))[0]
     return data.decode(charset.codec, "replace").removeprefix("\ufeff")
 
 
@@ -75,6 +78,15 @@ def looks_binary(data: bytes) -> bool:
         return True
     strange = len(start) - len(start.translate(None, _BINARY))
     return strange * 32 > len(start) and not start.startswith((_UTF_16LE, _UTF_16BE)) and not _wide(start)
+
+
+@cache
+def _alphabet(codec: str) -> str:
+    """What each byte means where a byte is a character, with U+FFFD where it means nothing.
+
+    Python asks an error handler about each byte that means nothing: a page of 20 MB of them took five seconds.
+    """
+    return bytes(range(256)).decode(codec, "replace")
 
 
 # ── what the document says ───────────────────────────────────────────────────────────────────────────────────────────
@@ -207,6 +219,11 @@ utf-16le = utf_16_le: csunicode iso-10646-ucs-2 ucs-2 unicode unicodefeff utf-16
 """
 """Name = Python's codec: further labels. Labels that the standard maps to "replacement" are left out: to a crawler the
 ASCII of such a page is of use, so it is looked at like one that names no encoding."""
+
+_SEVERAL_BYTES: Final = frozenset(
+    {"utf_8", "utf_16_be", "utf_16_le", "gb18030", "big5hkscs", "euc_jp", "iso2022_jp_ext", "cp932", "cp949"}
+)
+"""Codecs in which one character may take more than one byte."""
 
 _CODECS: Final[dict[str, str]] = {}
 _NAMES: Final[dict[str, str]] = {}
