@@ -28,6 +28,8 @@ BOTH: Final[tuple[Family, ...]] = ("ipv4", "ipv6")
 _LOOPBACK: Final[dict[Family, str]] = {"ipv4": "127.0.0.1", "ipv6": "::1"}
 _MOST_ADDRESSES: Final = 32
 """An answer can hold thousands; remembering them all would let one zone fill our memory."""
+_LONGEST_NAME: Final = 253
+"""RFC 1035 2.3.4, as text. A longer name cannot exist, and remembering thousands of them would cost gigabytes."""
 _TRIES: Final = 5
 """c-ares shortens its wait to what a server usually takes, a quarter of a second at least, and doubles it each try.
 With fewer, a name that is slow behind a quick server would be given up within a second; `timeout` bounds them all."""
@@ -172,8 +174,8 @@ class Resolver:
 
     async def _look_up(self, name: str) -> _Answer:
         # c-ares takes a C string, and asks the root about an empty one: only what is plainly a name is handed over.
-        if not (name.isascii() and name.isprintable() and all(name.split("."))):
-            return _Missing(f"{name!r} is not a host name", exists=False)
+        if len(name) > _LONGEST_NAME or not (name.isascii() and name.isprintable() and all(name.split("."))):
+            return _Missing(f"{name[:_LONGEST_NAME]!r} is not a host name", exists=False)
         try:
             async with self._places, asyncio.timeout(self._timeout):
                 found = await self._channel().getaddrinfo(
