@@ -4,7 +4,11 @@
 where `policy.classify` turns it into a `Failure`. Its attributes are all that the decision needs.
 """
 
+import re
 from enum import StrEnum
+from typing import Final
+
+_USERINFO: Final = re.compile(r"(?<=//)[^/?#\s]*@")
 
 
 class OutriderError(Exception):
@@ -22,7 +26,7 @@ class InvalidUrl(OutriderError, ValueError):
 
     def __init__(self, text: str, why: str) -> None:
         shown = text if len(text) <= self.SHOWN else f"{text[: self.SHOWN]}… ({len(text)} characters)"
-        super().__init__(f"{shown!r} {why}")
+        super().__init__(f"{_USERINFO.sub('***@', shown)!r} {why}")
         self.text = text
         self.why = why
 

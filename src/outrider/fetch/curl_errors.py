@@ -11,6 +11,7 @@ from typing import Final
 
 import pycurl
 from msgspec import Struct
+from msgspec.structs import replace
 
 from outrider.errors import (
     ConnectError,
@@ -39,7 +40,12 @@ class Facts(Struct, frozen=True):
 
 def error_from(facts: Facts) -> TransportError:
     """Name the failure. An unknown number is a `ProtocolError`: nothing that is known to help when tried again."""
-    return MEANING.get(facts.number, _protocol)(facts)
+    return MEANING.get(facts.number, _protocol)(replace(facts, message=_harmless(facts.message)))
+
+
+def _harmless(message: str) -> str:
+    """The words quote the peer's own bytes: what cannot be printed, or not even be encoded, is escaped."""
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in message)
 
 
 # The certificate's verdicts (X509_V_ERR_* of OpenSSL's x509_vfy.h): not yet valid, expired; name or address mismatch.

@@ -20,6 +20,9 @@ SiteBy = Literal["domain", "host"]
 LONGEST: Final = 65_536
 """Longer texts are refused unparsed; what a crawl admits is far shorter and a setting."""
 
+_LONGEST_AUTHORITY: Final = 260
+"""RFC 1035 2.3.4: a name has at most 253 characters (and a dot); then a port. The longer ones would fill our caches."""
+
 _DEFAULT_PORT: Final = {"http": 80, "https": 443}
 
 
@@ -49,6 +52,8 @@ class Url(str):
             userinfo_end = href.rfind("@", start, href.find("/", start)) + 1
             if userinfo_end:
                 href = href[:start] + href[userinfo_end:]
+        if href.find("/", start) - start > _LONGEST_AUTHORITY:
+            raise InvalidUrl(text, f"has a host of more than {_LONGEST_AUTHORITY} characters")
         return str.__new__(cls, href)
 
     @classmethod

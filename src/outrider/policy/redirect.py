@@ -54,7 +54,7 @@ def next_hop(url: Url, status: int, location: str | None, walked: Sequence[Hop],
     if status not in _REDIRECTS:
         return Arrived()
     if not rules.follow:
-        return Stop(Reason.REDIRECT_NOT_FOLLOWED, f"{status} to {location}")
+        return Stop(Reason.REDIRECT_NOT_FOLLOWED, f"{status} to {location!r}")
     if location is None or not location.strip():
         return Stop(Reason.INVALID_REDIRECT, f"{status} without a Location")
     try:

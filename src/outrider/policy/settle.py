@@ -164,7 +164,8 @@ def _deferred(task: Task, failure: Failure, site: Site, now: float) -> Later:
 
 def _blamed(task: Task, failure: Failure, site: Site, rules: SettleRules, *, now: float, jitter: float) -> Later | Dead:
     visits = task.visits + 1
-    due_at = max(_revisit_at(task, rules, now, jitter), now + (failure.retry_after or 0.0), site.not_before)
+    asked_to_wait = min(failure.retry_after or 0.0, rules.pace.retry_after_cap)
+    due_at = max(_revisit_at(task, rules, now, jitter), now + asked_to_wait, site.not_before)
     again = Later(due_at, failure.reason, visits, task.deferrals, task.deferred_at)
     dead = Dead(failure.reason, visits, failure.detail, failure.status)
     if failure.reason.family is Family.REDIRECT:

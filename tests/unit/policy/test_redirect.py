@@ -121,7 +121,7 @@ def test_a_redirect_is_handed_back_when_following_is_off() -> None:
     """S0-2, S0-6, S0-24."""
     step = next_hop(A, 302, "/b", (), RedirectRules(follow=False))
 
-    assert step == Stop(Reason.REDIRECT_NOT_FOLLOWED, "302 to /b")
+    assert step == Stop(Reason.REDIRECT_NOT_FOLLOWED, "302 to '/b'")
 
 
 @given(st.lists(st.tuples(st.sampled_from([301, 302, 307]), st.text("ab/.?#%", max_size=4)), max_size=12))
