@@ -7,7 +7,7 @@ rebinding) changes nothing. `approves` judges once more where the socket is made
 An answer that mixes a public address with one that points inside is refused whole, although the public one alone would
 be safe to use: no honest site has such an answer, and the next address down the list is one mistake away from being
 tried. Addresses that are refused without pointing inside, such as the NAT64 copies that a DNS64 server adds to every
-answer, are only left out.
+answer, are only left out. So is the half of localhost that no hole opens: that answer is our own resolver's.
 """
 
 from outrider.errors import AddressRefused
@@ -35,7 +35,8 @@ class Guard:
             else:
                 approved.append(address)
         inward = next((pair for pair in refused if pair[1].inward), None)
-        if inward is not None:
+        is_ours = approved and url.host.removesuffix(".").rpartition(".")[2] == "localhost"
+        if inward is not None and not is_ours:
             raise AddressRefused(_explain(url.host, *inward))
         if not approved:
             raise AddressRefused(_explain(url.host, *refused[0]))

@@ -119,3 +119,13 @@ async def test_the_second_check_agrees_with_the_first() -> None:
         assert guard.approves("127.0.0.1", 31_337)
         assert not guard.approves(PUBLIC, 31_337)
         assert not guard.approves("::1", 443)
+
+
+async def test_one_half_of_localhost_may_be_opened_alone() -> None:
+    async with Resolver(HandClock()) as resolver:
+        guard = Guard(resolver, AddressRules(allow_private=("127.0.0.0/8",)))
+
+        assert await guard.pin(Url("http://localhost:8000/")) == ("127.0.0.1",)
+        assert await guard.pin(Url("http://shop.localhost.:8000/")) == ("127.0.0.1",)
+        with pytest.raises(AddressRefused):
+            await Guard(resolver, AddressRules()).pin(Url("http://localhost:8000/"))
