@@ -215,7 +215,7 @@ async def open_visits(
 
 def visits_over(transport: Transport, settings: Settings, clock: Clock, admit: AdmitRules) -> Visits:
     """The same over any transport, such as a `ScriptedSite`."""
-    asker = Asker(transport, clock, retry_limits(settings), random.random)
+    asker = Asker(transport, clock, retry_limits(settings), random.random, pace_limits(settings))
     robots = RobotsTexts(asker, clock, robots_settings(settings))
     visitor = Visitor(asker, robots, clock, visit_rules(settings, admit), new_fetch_id)
     return Visits(visitor, asker, robots, clock, settle_rules(settings), identity(settings))

@@ -175,7 +175,7 @@ async def test_a_site_where_nobody_listens_is_soon_left_alone() -> None:
         async with Client(settings=settings) as crawler:
             fetches = [await crawler.fetch(f"http://127.0.0.1:{port}/{n}") for n in range(3)]
 
-    assert {reason(fetch) for fetch in fetches} == {Reason.ROBOTS_UNREACHABLE}
+    assert {reason(fetch) for fetch in fetches} == {Reason.CONNECT_REFUSED}
     assert [fetch.visit.requests for fetch in fetches][1:] == [0, 0]
 
 

@@ -163,7 +163,7 @@ async def test_a_name_that_is_not_verified_lends_nothing_to_one_that_is(authorit
 
     assert lax.ok
     assert isinstance(strict.outcome, Failed)
-    assert "tls_untrusted" in strict.outcome.failure.detail
+    assert strict.outcome.failure.reason is Reason.TLS_UNTRUSTED
     assert [head for _, head in site.heads if b"strict" in head] == []
 
 

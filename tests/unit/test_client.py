@@ -332,7 +332,7 @@ async def test_only_what_was_asked_counts_against_a_site() -> None:
         clock.advance(300)
         back = await crawler.fetch("http://a.test/")
 
-    assert {reason(fetch) for fetch in waiting} == {Reason.ROBOTS_UNREACHABLE}
+    assert {reason(fetch) for fetch in waiting} == {Reason.CONNECT_REFUSED}
     assert back.ok
     assert [request.url.path for _, request in site.asked] == ["/robots.txt", "/robots.txt", "/"]
 

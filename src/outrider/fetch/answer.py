@@ -7,6 +7,7 @@ blocks (1xx), a proxy's answer to CONNECT and trailers are counted as bytes and 
 from enum import Enum
 from typing import Final
 
+from outrider.fetch.body import content_type, is_wanted
 from outrider.model.outcome import Headers
 
 OTHER_CAP: Final = 65_536
@@ -109,11 +110,11 @@ class Answer:
         return True
 
     def _type_is_wanted(self) -> bool:
-        """A missing type is read: what it is, its bytes will tell."""
+        """A type that is missing, or that cannot be understood, is read: what it is, its bytes will tell."""
         for line in self._lines:
             if line[:13].lower() == b"content-type:":
-                essence = line[13:].partition(b";")[0].strip().lower()
-                return not essence or essence.decode("latin-1") in self._wanted
+                essence, _ = content_type(line[13:].strip().decode("latin-1"), b"")
+                return is_wanted(essence, self._wanted)
         return True
 
     def _stop(self, why: Stop) -> bool:

@@ -4,16 +4,22 @@ Here transport errors end: nothing above this file catches one.
 """
 
 from collections.abc import Callable
+from typing import Final
 
 from msgspec import Struct
 
 from outrider.errors import TransportError
 from outrider.fetch.hold import Hold
 from outrider.model.outcome import Failure, Try
+from outrider.model.site import Site
+from outrider.policy.breaker import asks_to_wait
 from outrider.policy.classify import classify, classify_error
-from outrider.policy.pace import parse_retry_after
+from outrider.policy.pace import PaceLimits, parse_retry_after, slow_down
+from outrider.policy.redirect import is_redirect
 from outrider.policy.retry import Again, RetryLimits, next_try
 from outrider.ports import Clock, Request, Response, Transport
+
+_USUAL_PACE: Final = PaceLimits()
 
 
 class Reply(Struct, frozen=True):
@@ -26,10 +32,18 @@ class Reply(Struct, frozen=True):
 
 
 class Asker:
-    def __init__(self, transport: Transport, clock: Clock, limits: RetryLimits, jitter: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        clock: Clock,
+        limits: RetryLimits,
+        jitter: Callable[[], float],
+        pace: PaceLimits = _USUAL_PACE,
+    ) -> None:
         self._transport = transport
         self._clock = clock
         self._limits = limits
+        self._pace = pace
         self._jitter = jitter
 
     async def ask(self, request: Request, hold: Hold, *, conditional: bool = False, again: bool = True) -> Reply:
@@ -42,19 +56,28 @@ class Asker:
             response, failure = await self._once(request, hold, conditional=conditional)
             if failure is None or not again:
                 return Reply(asked_at, response, failure, tuple(tries))
+            slowed = self.slowed(hold.site, failure)
             step = next_try(
                 failure,
                 [past.failure for past in tries],
                 self._limits,
                 breaker=breaker,
-                time_left=hold.time_left,
+                time_left=hold.time_left(slowed),
                 jitter=self._jitter(),
             )
             wait = step.wait if isinstance(step, Again) else None
             tries.append(Try(request.url, asked_at, failure, wait))
             if wait is None:
                 return Reply(asked_at, response, failure, tuple(tries))
+            # A 429 that is tried again slows the site down here; the last one becomes the outcome, and is settled.
+            hold.site = slowed
             await self._clock.sleep(wait)
+
+    def slowed(self, site: Site, failure: Failure) -> Site:
+        """The site after this failure: as it was, unless the failure asks us to wait."""
+        if not asks_to_wait(failure):
+            return site
+        return slow_down(site, self._clock.now(), failure.retry_after, self._pace)
 
     async def _once(self, request: Request, hold: Hold, *, conditional: bool) -> tuple[Response | None, Failure | None]:
         try:
@@ -63,7 +86,8 @@ class Asker:
             return None, classify_error(error)
         finally:
             hold.answered()
-        if 300 <= response.status < 400 and response.status != 304:
-            return response, None  # where a redirect leads is not for this file to judge
+        # Where a redirect leads is not for this file to judge.
+        if 200 <= response.status < 300 or is_redirect(response.status):
+            return response, None
         retry_after = parse_retry_after(response.header("retry-after"), self._clock.now())
         return response, classify(response.status, retry_after=retry_after, conditional=conditional)

@@ -153,8 +153,8 @@ class RobotsTexts:
         while True:
             reply = await self._asker.ask(Request(url, body_cap=self._settings.max_bytes), hold)
             response, failure = reply.response, reply.failure
-            if failure is not None and failure.reason is Reason.BLOCKED_ADDRESS and walked:
-                # The site sends us where we may not go. That says nothing against the address of the site itself.
+            if failure is not None and response is None and walked:
+                # The site sends us where nobody is, or where we may not go. That says nothing of the site itself.
                 return None, Failure(Reason.ROBOTS_UNREACHABLE, Scope.SITE, detail=f"redirected: {failure.detail}")
             if response is None or failure is not None:
                 return response, failure

@@ -225,7 +225,8 @@ class CurlTransport:
     def _error(self, line: Line, number: int, message: str) -> TransportError | None:
         answer = line.answer
         if number == 0:
-            return None if answer.final else ProtocolError("the answer has no final header block")
+            # The peer closed in good order, but too soon.
+            return None if answer.final else ConnectionLost("the answer ends inside its headers")
         if answer.stopped in {Stop.CAP, Stop.TYPE}:
             return None
         if answer.stopped is not None:

@@ -3,21 +3,22 @@
 It decides nothing: each step asks a policy and obeys. It never raises for what the web does.
 """
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Final, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from outrider.errors import BodyTooLarge, Undecodable
-from outrider.extract.charset import looks_binary, sniff_charset
 from outrider.fetch.ask import Asker, Reply
-from outrider.fetch.body import BodyLimits, content_type, decode, describe, is_wanted
+from outrider.fetch.body import BodyLimits
+from outrider.fetch.content import is_heavy, read_page, validators_of
 from outrider.fetch.hold import Hold
 from outrider.fetch.robots_txt import Judged, RobotsTexts
 from outrider.model.outcome import (
     Failed,
     Failure,
-    Fetched,
     Hop,
     Moved,
     NotModified,
@@ -34,11 +35,11 @@ from outrider.model.task import Task
 from outrider.model.url import Url
 from outrider.policy.admit import AdmitRules, refusal
 from outrider.policy.pace import PaceLimits, TooSlow, heed_crawl_delay, hold_until
-from outrider.policy.redirect import Arrived, Follow, Leave, RedirectRules, Stop, next_hop
+from outrider.policy.redirect import Arrived, Follow, Leave, NextHop, RedirectRules, Stop, is_redirect, next_hop
 from outrider.policy.robots import Defer
 from outrider.ports import Clock, Request, Response
 
-_ACCEPT: Final = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.5"
+_HEADERS: Final = MappingProxyType({"Accept": "text/html,application/xhtml+xml;q=0.9,*/*;q=0.5"})
 
 
 class VisitRules(Struct, frozen=True):
@@ -85,9 +86,10 @@ class Visitor:
 
     async def visit(self, task: Task, hold: Hold) -> Haul:
         """Visit the task's URL while its site is held. The site's new state is in `hold.site`."""
-        started_at, requests = self._clock.now(), hold.requests
+        started_at = self._clock.now()
         journey = _Journey()
-        outcome = await self._outcome(task, hold, journey)
+        turns = hold.counting_apart()
+        outcome = await self._outcome(task, turns, journey)
         verdict = journey.judged.verdict if journey.judged else None
         visit = Visit(
             id=self._new_id(),
@@ -98,7 +100,7 @@ class Visitor:
             hops=tuple(journey.hops),
             tries=tuple(journey.tries),
             robots=verdict if isinstance(verdict, RobotsVerdict) else None,
-            requests=hold.requests - requests,
+            requests=turns.requests,
         )
         return Haul(visit, journey.content, journey.response, journey.judged)
 
@@ -111,48 +113,45 @@ class Visitor:
             barred = await self._barred(url, hold, journey)
             if barred:
                 return barred
-            validators = task.validators if not journey.hops else None
+            # What we know of the page says nothing about where a redirect leads.
+            validators = None if journey.hops else task.validators
             reply = await self._get(url, validators, hold)
             journey.tries += reply.tries
-            journey.response = reply.response
-            location = reply.response.header("location") if reply.response else None
-            walked = [*task.via, *journey.hops]
-            if reply.response is None:
-                return _unanswered(reply)
-            step = next_hop(url, reply.response.status, location, walked, self._rules.redirect)
-            leads_on = isinstance(step, Follow | Leave)
-            journey.hops.append(_hop(url, reply, reply.response, location if leads_on else None))
+            response = journey.response = reply.response
+            if response is None:
+                return _unanswered(reply.failure)
+            step, location = self._next_hop(url, response, task, journey)
+            journey.hops.append(_hop(url, reply.asked_at, response, location))
             match step:
                 case Arrived():
-                    return self._arrived(url, reply, reply.response, journey)
+                    return await self._arrived(url, reply.failure, response, validators, journey)
                 case Follow(target):
                     url = target
                 case Leave(target, permanent):
                     return Moved(target, permanent)
                 case Stop(Reason.REDIRECT_NOT_FOLLOWED as reason, detail):
-                    return Skipped(reason, detail, reply.response.status)
+                    return Skipped(reason, detail, response.status)
                 case Stop(reason, detail):
-                    return Failed(Failure(reason, status=reply.response.status, detail=detail))
+                    return Failed(Failure(reason, status=response.status, detail=detail))
+
+    def _next_hop(self, url: Url, response: Response, task: Task, journey: _Journey) -> tuple[NextHop, str | None]:
+        """Where the answer leads, and its Location if we go there."""
+        if not is_redirect(response.status):
+            return Arrived(), None
+        location = response.header("location")
+        step = next_hop(url, response.status, location, [*task.via, *journey.hops], self._rules.redirect)
+        return step, location if isinstance(step, Follow | Leave) else None
 
     async def _barred(self, url: Url, hold: Hold, journey: _Journey) -> Outcome | None:
         """Robots.txt: None means go on."""
         journey.judged = judged = await self._robots.judge(url, hold)
+        if judged.failure is not None and judged.failure.reason is Reason.BLOCKED_ADDRESS:
+            return _unanswered(judged.failure)
         verdict = judged.verdict
         if isinstance(verdict, Defer):
             if judged.file is not None:
                 hold.site = hold_until(hold.site, judged.file.expires_at)
-            failure = judged.failure or Failure(Reason.ROBOTS_UNREACHABLE)
-            if failure.reason is Reason.BLOCKED_ADDRESS:
-                return Skipped(failure.reason, failure.detail)
-            return Failed(
-                Failure(
-                    Reason.ROBOTS_UNREACHABLE,
-                    Scope.SITE,
-                    status=failure.status,
-                    retry_after=failure.retry_after,
-                    detail=": ".join(filter(None, (verdict.reason, failure.reason, failure.detail))),
-                )
-            )
+            return Failed(_why_not_now(verdict, judged.failure))
         if not verdict.allowed:
             status = await self._status_only(url, hold) if self._rules.robots_blocked == "status" else None
             return Skipped(Reason.ROBOTS_DISALLOWED, verdict.reason, status)
@@ -167,75 +166,73 @@ class Visitor:
 
     async def _status_only(self, url: Url, hold: Hold) -> int | None:
         reply = await self._asker.ask(Request(url, "HEAD"), hold, again=False)
+        if reply.failure is not None:
+            # The outcome is a skip, which settles nothing: a 429 is heeded here or never.
+            hold.site = self._asker.slowed(hold.site, reply.failure)
         return reply.response.status if reply.response else None
 
     async def _get(self, url: Url, validators: Validators | None, hold: Hold) -> Reply:
-        headers = {"Accept": _ACCEPT} | _conditions(validators)
-        request = Request(url, headers=headers, body_cap=self._rules.body_cap, wanted_types=self._rules.content_types)
+        request = Request(
+            url,
+            headers=_conditional(validators) if validators else _HEADERS,
+            body_cap=self._rules.body_cap,
+            wanted_types=self._rules.content_types,
+        )
         return await self._asker.ask(request, hold, conditional=bool(validators))
 
-    def _arrived(self, url: Url, reply: Reply, response: Response, journey: _Journey) -> Outcome:
-        if reply.failure is not None:
-            return Failed(reply.failure)
-        validators = Validators(response.header("etag"), response.header("last-modified"))
+    async def _arrived(
+        self, url: Url, failure: Failure | None, response: Response, sent: Validators | None, journey: _Journey
+    ) -> Outcome:
+        if failure is not None:
+            return Failed(failure)
         if response.status == 304:
-            return NotModified(url, validators)
-        return self._content(url, response, validators, journey)
-
-    def _content(self, url: Url, response: Response, validators: Validators, journey: _Journey) -> Fetched | Failed:
-        status = response.status
-        # Before decoding: a body of an unwanted type was never read.
-        essence, _ = content_type(response.header("content-type"), b"")
-        if essence is not None and not is_wanted(essence, self._rules.content_types):
-            return _unusable(Reason.UNSUPPORTED_CONTENT_TYPE, status, essence)
-        encoding = ", ".join(value for name, value in response.headers if name.lower() == "content-encoding") or None
-        try:
-            decoded = decode(response.body, encoding, complete=response.complete, limits=self._rules.body)
-        except BodyTooLarge as error:
-            return _unusable(Reason.BODY_TOO_LARGE, status, str(error))
-        except Undecodable as error:
-            return _unusable(Reason.UNDECODABLE, status, str(error))
-        if not response.complete and self._rules.body.on_oversize == "fail":
-            return _unusable(Reason.BODY_TOO_LARGE, status, f"more than {self._rules.body_cap} bytes")
-        if not decoded.data:
-            return _unusable(Reason.EMPTY_BODY, status, "")
-        essence, charset = content_type(response.header("content-type"), decoded.data)
-        if not is_wanted(essence, self._rules.content_types):
-            return _unusable(Reason.UNSUPPORTED_CONTENT_TYPE, status, f"looks like {essence or 'no text'}")
-        if looks_binary(decoded.data):
-            return _unusable(Reason.UNDECODABLE, status, "the content is not text")
-        journey.content = decoded.data
-        sniffed = sniff_charset(decoded.data, charset)
-        body = describe(decoded, len(response.body), essence, sniffed.name)
-        return Fetched(url, status, body, validators)
+            return NotModified(url, validators_of(response, sent))
+        if is_heavy(response):
+            read = await asyncio.to_thread(read_page, url, response, self._rules.body, self._rules.content_types)
+        else:
+            read = read_page(url, response, self._rules.body, self._rules.content_types)
+        outcome, journey.content = read
+        return outcome
 
 
-def _unanswered(reply: Reply) -> Skipped | Failed:
-    failure = reply.failure or Failure(Reason.INTERNAL_ERROR)
+def _why_not_now(verdict: Defer, failure: Failure | None) -> Failure:
+    """Without its robots.txt the site must wait.
+
+    When it could not even be connected to, that is what happened to the page, too: every URL of it would fail so.
+    """
+    if failure is None:
+        return Failure(Reason.ROBOTS_UNREACHABLE, Scope.SITE, detail=verdict.reason)
+    if failure.scope is Scope.SITE and failure.status is None:
+        return replace(failure, detail=verdict.reason)
+    return Failure(
+        Reason.ROBOTS_UNREACHABLE,
+        Scope.SITE,
+        status=failure.status,
+        retry_after=failure.retry_after,
+        detail=verdict.reason,
+    )
+
+
+def _unanswered(failure: Failure | None) -> Skipped | Failed:
+    failure = failure or Failure(Reason.INTERNAL_ERROR)
     if failure.reason is Reason.BLOCKED_ADDRESS:
         return Skipped(failure.reason, failure.detail)
     return Failed(failure)
 
 
-def _unusable(reason: Reason, status: int, detail: str) -> Failed:
-    return Failed(Failure(reason, status=status, detail=detail))
-
-
-def _conditions(validators: Validators | None) -> dict[str, str]:
-    if not validators:
-        return {}
-    pairs = {"If-None-Match": validators.etag, "If-Modified-Since": validators.last_modified}
-    return {name: value for name, value in pairs.items() if value}
-
-
-def _hop(url: Url, reply: Reply, response: Response, location: str | None) -> Hop:
+def _hop(url: Url, asked_at: float, response: Response, location: str | None) -> Hop:
     return Hop(
         url,
         response.status,
         response.headers,
         location,
-        at=reply.asked_at,
+        at=asked_at,
         timing=response.timing,
         address=response.address,
         http_version=response.http_version,
     )
+
+
+def _conditional(validators: Validators) -> Mapping[str, str]:
+    pairs = {"If-None-Match": validators.etag, "If-Modified-Since": validators.last_modified}
+    return {**_HEADERS, **{name: value for name, value in pairs.items() if value}}

@@ -51,7 +51,7 @@ NextHop: TypeAlias = Arrived | Follow | Leave | Stop
 
 def next_hop(url: Url, status: int, location: str | None, walked: Sequence[Hop], rules: RedirectRules) -> NextHop:
     """Read the answer to a request for `url`, after the redirects in `walked` (those of an earlier site included)."""
-    if status not in _REDIRECTS:
+    if not is_redirect(status):
         return Arrived()
     if not rules.follow:
         return Stop(Reason.REDIRECT_NOT_FOLLOWED, f"{status} to {location!r}")
@@ -69,6 +69,11 @@ def next_hop(url: Url, status: int, location: str | None, walked: Sequence[Hop],
     if target.site(rules.site_by) != url.site(rules.site_by):
         return Leave(target, permanent=all(is_permanent(hop.status) for hop in walked) and is_permanent(status))
     return Follow(target)
+
+
+def is_redirect(status: int) -> bool:
+    """Does it lead on? 300, 304, 305 and 306 do not, whatever their Location says."""
+    return status in _REDIRECTS
 
 
 def is_permanent(status: int) -> bool:

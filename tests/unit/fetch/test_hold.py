@@ -1,0 +1,92 @@
+"""Every request takes its turn: at the site's pace, one after the other, and never into a silence."""
+
+import asyncio
+
+from outrider.fetch.hold import Hold
+from outrider.model.site import Pace, Site
+from outrider.policy.pace import PaceLimits, fresh_pace, hold_until, slow_down
+from outrider.testing.clock import FakeClock
+
+LIMITS = PaceLimits(delay=2.0)
+SITE = Site("example.com", pace=fresh_pace(LIMITS))
+
+
+async def test_a_rested_site_is_asked_at_once_and_then_at_its_pace() -> None:
+    """C23, S4-3, S4-40: the pause is counted from the request, and again from its answer."""
+    clock = FakeClock(100.0)
+    hold = Hold(SITE, clock, until=1_000.0)
+
+    asked_at = []
+    for took in (0.0, 5.0, 0.0):
+        await hold.turn()
+        asked_at.append(clock.now())
+        clock.advance(took)
+        hold.answered()
+
+    assert asked_at == [100.0, 102.0, 109.0]
+    assert hold.requests == 3
+
+
+async def test_a_burst_is_spent_before_the_delay_counts() -> None:
+    clock = FakeClock(100.0)
+    hold = Hold(Site("example.com", pace=Pace(base=2.0, interval=2.0, burst=3)), clock, until=1_000.0)
+
+    asked_at = []
+    for _ in range(5):
+        await hold.turn()
+        asked_at.append(clock.now())
+
+    assert asked_at == [100.0, 100.0, 100.0, 102.0, 104.0]
+
+
+async def test_two_visits_of_one_site_queue_up() -> None:
+    clock = FakeClock(100.0)
+    hold = Hold(SITE, clock, until=1_000.0)
+    asked_at: list[float] = []
+
+    async def ask() -> None:
+        await hold.turn()
+        asked_at.append(clock.now())
+
+    await asyncio.gather(ask(), ask(), ask())
+
+    assert asked_at == [100.0, 102.0, 104.0]
+
+
+async def test_nobody_is_asked_before_the_site_may_be() -> None:
+    """H2-3: what keeps a site silent outlives the visit that found out."""
+    clock = FakeClock(100.0)
+    hold = Hold(hold_until(SITE, 160.0), clock, until=1_000.0)
+
+    await hold.turn()
+
+    assert clock.now() == 160.0
+
+
+async def test_a_place_taken_before_the_site_asked_for_silence_is_given_up() -> None:
+    """C17: a 429 to one visit is heeded by those that wait already."""
+    clock = FakeClock(100.0)
+    hold = Hold(SITE, clock, until=1_000.0)
+    asked_at: list[float] = []
+
+    async def ask() -> None:
+        await hold.turn()
+        asked_at.append(clock.now())
+
+    async def be_told_to_wait() -> None:
+        await clock.sleep(1.0)
+        hold.site = slow_down(hold.site, clock.now(), 60.0, LIMITS)
+
+    await asyncio.gather(ask(), ask(), ask(), be_told_to_wait())
+
+    assert asked_at == [100.0, 161.0, 165.0]
+    assert hold.requests == 3
+
+
+async def test_there_is_no_time_left_when_the_next_turn_comes_after_the_lease() -> None:
+    clock = FakeClock(100.0)
+    hold = Hold(SITE, clock, until=130.0)
+
+    assert hold.time_left(SITE) == 30.0
+    assert hold.time_left(hold_until(SITE, 129.0)) == 30.0
+    assert hold.time_left(hold_until(SITE, 130.0)) == 0.0
