@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from itertools import product
 from pathlib import Path
 from time import monotonic, sleep
@@ -152,10 +153,8 @@ async def _farm(folder: Path, ports: list[int]) -> None:
     certificates = Certificates(good=HOSTS)
     ending = dict.fromkeys(HOSTS, _Pages({"Connection": "close"}))
     kept = dict.fromkeys(HOSTS, _Pages({}))
-    async with (
-        WebFarm(kept, addresses=ADDRESSES, port=plain_kept, tls_port=tls_kept, certificates=certificates, keeps_log=False),
-        WebFarm(ending, addresses=ADDRESSES, port=plain_new, tls_port=tls_new, certificates=certificates, keeps_log=False),
-    ):
+    farm = partial(WebFarm, addresses=ADDRESSES, certificates=certificates, keeps_log=False)
+    async with farm(kept, port=plain_kept, tls_port=tls_kept), farm(ending, port=plain_new, tls_port=tls_new):
         (folder / "ca.pem").write_bytes(certificates.authority)
         await asyncio.Event().wait()
 

@@ -16,6 +16,8 @@ import gc
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from importlib.metadata import version
+from platform import python_version
 from statistics import median
 from time import process_time
 from typing import Any, Final
@@ -23,7 +25,7 @@ from typing import Any, Final
 import msgspec
 import pycurl
 import uvloop
-from page_server import ADDRESSES, CASES, HOSTS, PAGE, Case, Server, address_of, open_server
+from page_server import CASES, HOSTS, PAGE, Case, Server, address_of, open_server
 
 from outrider.app import open_transport, open_visits, pace_limits
 from outrider.fetch.clock import SystemClock
@@ -245,9 +247,9 @@ def main() -> None:
         os.sched_setaffinity(0, {cores[0]})
     cases = [case for case in CASES if given.case in {None, case.name}]
     with open_server(cores[1] if len(cores) > 1 else None) as server:
-        print(f"server {server.name}, {'on a core of its own' if len(cores) > 1 else 'on the same core'}; ", end="")
-        print(f"{len(PAGE):,} bytes a page, {len(HOSTS)} hosts on {len(ADDRESSES)} addresses, one request each in flight;")
-        print(f"{rounds} rounds; {pycurl.version.split()[1]}, {pycurl.version.split()[2]}, uvloop {uvloop.__version__}")
+        print(f"server: {server.name}, on {'a core of its own' if len(cores) > 1 else 'the same core'}")
+        print(f"{len(PAGE):,} bytes a page; {len(HOSTS)} hosts, one request each in flight; {rounds} rounds")
+        print(f"{pycurl.version.partition(' zlib')[0]}, uvloop {version('uvloop')}, Python {python_version()}")
         found = [
             uvloop.run(measure(case, server, rounds, pages=8 if case.kept or not case.tls else 2)) for case in cases
         ]
