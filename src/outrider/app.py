@@ -186,11 +186,16 @@ async def open_transport(
         async def resolve(url: Url) -> Pin:
             return Pin(await guard.pin(url))
 
+        def recall(url: Url) -> Pin | None:
+            known = guard.recall(url)
+            return None if known is None else Pin(known)
+
         async with CurlTransport(
             resolve,
             transport_limits(settings),
             user_agent=settings.agent,
             check_address=guard.approves,
+            recall=recall,
             http2=settings.http2,
             verify=lambda url: settings.verify_tls and url.host not in settings.insecure_hosts,
             ca_file=ca_file,

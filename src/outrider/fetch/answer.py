@@ -1,7 +1,8 @@
 """What has arrived of one response? Lines and chunks in; a final header block and a capped body out.
 
-Knows no library: whoever feeds it stops when a feeding method returns False, and reads in `stopped` why. Informational
-blocks (1xx), a proxy's answer to CONNECT and trailers are counted as bytes and otherwise dropped.
+Knows no library, but the shape of libcurl's callbacks, which call it directly, once for each line: a feeding method
+returns None to go on and `STOP` when no more is wanted; why is in `stopped`. Informational blocks (1xx), a proxy's
+answer to CONNECT and trailers are counted as bytes and otherwise dropped.
 """
 
 from enum import Enum
@@ -9,6 +10,9 @@ from typing import Final
 
 from outrider.fetch.body import content_type, is_wanted
 from outrider.model.outcome import Headers
+
+STOP: Final = -1
+"""As a number of bytes taken, which is what libcurl asks for: none that could be right."""
 
 OTHER_CAP: Final = 65_536
 """Bytes read of a body that is not a page (3xx, 4xx, 5xx): enough to keep the connection, too little to hurt."""
@@ -48,30 +52,30 @@ class Answer:
     def arrived(self) -> int:
         return self.header_bytes + self.length
 
-    def add_line(self, line: bytes) -> bool:
+    def add_line(self, line: bytes) -> int | None:
         """Take one header line with its line end."""
         self.header_bytes += len(line)
         if self.header_bytes > self._max_header_bytes:
             return self._stop(Stop.HEADERS)
         if self.final:
-            return True
+            return None
         if line not in {b"\r\n", b"\n"}:
             self._lines.append(line)
-            return True
+            return None
         if not self.ready:
             # A proxy has answered our CONNECT: the site has not spoken yet.
             self._lines.clear()
-            return True
+            return None
         return self._end_block()
 
-    def add_chunk(self, chunk: bytes) -> bool:
-        """Take a piece of the body; False when there is more than the cap."""
+    def add_chunk(self, chunk: bytes) -> int | None:
+        """Take a piece of the body; `STOP` when there is more than the cap."""
         self.length += len(chunk)
         if self.length > self._cap:
             self._chunks.append(chunk[: len(chunk) - (self.length - self._cap)])
             return self._stop(Stop.CAP)
         self._chunks.append(chunk)
-        return True
+        return None
 
     def body(self) -> bytes:
         return b"".join(self._chunks)
@@ -90,7 +94,7 @@ class Answer:
             pairs.append((name.strip(" \t"), value.strip(" \t\r\n")))
         return tuple(pairs)
 
-    def _end_block(self) -> bool:
+    def _end_block(self) -> int | None:
         version, _, rest = self._lines[0].partition(b" ") if self._lines else (b"", b"", b"")
         self.version = _VERSIONS.get(version, "")
         code = rest[:3]
@@ -101,13 +105,13 @@ class Answer:
             return self._stop(Stop.UPGRADE)
         if self.status < 200:
             self._lines.clear()
-            return True
+            return None
         self.final = True
         if self.status >= 300:
             self._cap = min(self._cap, OTHER_CAP)
         elif self._wanted and not self._type_is_wanted():
             return self._stop(Stop.TYPE)
-        return True
+        return None
 
     def _type_is_wanted(self) -> bool:
         """A type that is missing, or that cannot be understood, is read: what it is, its bytes will tell."""
@@ -117,9 +121,9 @@ class Answer:
                 return is_wanted(essence, self._wanted)
         return True
 
-    def _stop(self, why: Stop) -> bool:
+    def _stop(self, why: Stop) -> int:
         self.stopped = why
-        return False
+        return STOP
 
 
 _VERSIONS: Final = {b"HTTP/1.0": "1.0", b"HTTP/1.1": "1.1", b"HTTP/2": "2", b"HTTP/2.0": "2"}

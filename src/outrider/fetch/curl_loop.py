@@ -1,4 +1,4 @@
-"""How does libcurl get its turn? Its multi interface, woken by the event loop's readers, writers and one timer.
+"""How does libcurl get its turn? Its multi interface, woken when its sockets are ready and by one timer.
 
 The law: a handle leaves here exactly once, either through `done` or through `remove`. Both take it out of libcurl
 before anything else happens, and libcurl forgets its unread message with it; so a request that is cancelled in the very
@@ -10,7 +10,7 @@ calls back into libcurl, which forbids it.
 
 import asyncio
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from ipaddress import ip_address
 from typing import Any, Final, TypeAlias
 
@@ -19,15 +19,13 @@ import pycurl
 from outrider.errors import Phase, TransportError
 from outrider.fetch.answer import Answer
 from outrider.fetch.limits import Watch
+from outrider.fetch.readiness import readiness
 
 Easy: TypeAlias = Any
 """A `pycurl.Curl`: the package ships no types."""
 
 Done: TypeAlias = Callable[[Easy, int, str], None]
 """Told of each transfer that has ended: its handle, libcurl's error number (0: none) and its words."""
-
-_READ: Final[int] = pycurl.POLL_IN
-_WRITE: Final[int] = pycurl.POLL_OUT
 
 _NO_SOCKET: Final[int] = pycurl.SOCKET_BAD
 _LATE: Final = 0.001
@@ -55,14 +53,18 @@ class Line:
     def __init__(self, easy: Easy, answer: Answer, check: Callable[[str, int], bool] | None) -> None:
         self.easy = easy
         self.answer = answer
+        self.watch = Watch()
         self._check = check
+        # What the handle was told last, so that it is told only what is new.
         self._pinned = ""
         self.header_lines: tuple[bytes, ...] | None = None
         self.target: str | None = None
+        self.is_head = False
+        self.verifies: bool | None = None
         easy.setopt(pycurl.OPENSOCKETFUNCTION, self._open)
         easy.setopt(pycurl.PREREQFUNCTION, self._before_request)
-        easy.setopt(pycurl.HEADERFUNCTION, self._header)
-        easy.setopt(pycurl.WRITEFUNCTION, self._body)
+        easy.setopt(pycurl.HEADERFUNCTION, answer.add_line)
+        easy.setopt(pycurl.WRITEFUNCTION, answer.add_chunk)
 
     def start(
         self, pin: str, ended: "asyncio.Future[TransportError | None]", real_deadline: float, connect_budget: float
@@ -77,7 +79,7 @@ class Line:
         self.veto: str | None = None
         self._lent: _Lent | None = None
         self.socket_error: OSError | None = None
-        self.watch = Watch()
+        self.watch.phase = None
         if pin != self._pinned and self._check is not None:
             self.easy.setopt(pycurl.CONNECT_TO, [f"::[{pin}]:" if ":" in pin else f"::{pin}:"])
             self._pinned = pin
@@ -127,12 +129,6 @@ class Line:
             return True
         return ip_address(address) == ip_address(self.pin)
 
-    def _header(self, line: bytes) -> int | None:
-        return None if self.answer.add_line(line) else -1
-
-    def _body(self, chunk: bytes) -> int | None:
-        return None if self.answer.add_chunk(chunk) else -1
-
 
 class CurlLoop:
     def __init__(self, done: Done, max_connections: int) -> None:
@@ -142,6 +138,7 @@ class CurlLoop:
         self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch)
         self._multi.setopt(pycurl.M_TIMERFUNCTION, self._schedule)
         self._multi.setopt(pycurl.M_MAXCONNECTS, max_connections)
+        self._readiness = readiness(self._loop, self._ready)
         self._watched: dict[int, int] = {}
         self._timer: asyncio.Handle | None = None
         self._handles = 0
@@ -166,14 +163,14 @@ class CurlLoop:
         self._closed = True
         if self._timer is not None:
             self._timer.cancel()
-        # Before libcurl closes the sockets: a loop must never poll a descriptor that may be another's already.
-        for fd, events in self._watched.items():
-            self._change(fd, events, 0)
-        self._watched.clear()
+        self._readiness.close()
         self._multi.close()
 
-    def _ready(self, fd: int, events: int) -> None:
-        _, running = self._multi.socket_action(fd, events)
+    def _ready(self, sockets: Sequence[tuple[int, int]]) -> None:
+        running = self._handles
+        for fd, events in sockets:
+            # One that was closed meanwhile is unknown to libcurl, and one in its place has nothing to say yet.
+            _, running = self._multi.socket_action(fd, events)
         if running != self._handles:
             self._tell()
 
@@ -202,20 +199,7 @@ class CurlLoop:
         if after:
             self._watched[fd] = after
         if before != after:
-            self._change(fd, before, after)
-
-    def _change(self, fd: int, before: int, after: int) -> None:
-        changed = before ^ after
-        if changed & _READ:
-            if after & _READ:
-                self._loop.add_reader(fd, self._ready, fd, pycurl.CSELECT_IN)
-            else:
-                self._loop.remove_reader(fd)
-        if changed & _WRITE:
-            if after & _WRITE:
-                self._loop.add_writer(fd, self._ready, fd, pycurl.CSELECT_OUT)
-            else:
-                self._loop.remove_writer(fd)
+            self._readiness.change(fd, before, after)
 
     def _schedule(self, milliseconds: int) -> None:
         if self._timer is not None:

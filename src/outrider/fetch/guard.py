@@ -26,9 +26,21 @@ class Guard:
 
         Raises `AddressRefused` when there is none, and what `Resolver.resolve` raises.
         """
+        return self._approved(url, await self._resolver.resolve(url.host))
+
+    def recall(self, url: Url) -> tuple[str, ...] | None:
+        """What `pin` answers, or raises, when the name is known: no waiting. None when it must be looked up."""
+        known = self._resolver.recall(url.host)
+        return None if known is None else self._approved(url, known)
+
+    def approves(self, address: str, port: int) -> bool:
+        """The second check, at the creation of the socket: no look-up, no waiting."""
+        return isinstance(judge_address(address, port, self._rules), Allowed)
+
+    def _approved(self, url: Url, addresses: tuple[str, ...]) -> tuple[str, ...]:
         approved = []
         refused: list[tuple[str, Refused]] = []
-        for address in await self._resolver.resolve(url.host):
+        for address in addresses:
             verdict = judge_address(address, url.port, self._rules)
             if isinstance(verdict, Refused):
                 refused.append((address, verdict))
@@ -41,10 +53,6 @@ class Guard:
         if not approved:
             raise AddressRefused(_explain(url.host, *refused[0]))
         return tuple(approved)
-
-    def approves(self, address: str, port: int) -> bool:
-        """The second check, at the creation of the socket: no look-up, no waiting."""
-        return isinstance(judge_address(address, port, self._rules), Allowed)
 
 
 def _explain(host: str, address: str, refused: Refused) -> str:

@@ -38,7 +38,7 @@ class Limits(Struct, frozen=True):
 
 
 class Watch:
-    """What the sweep remembers of one request. `phase` is where it was when last looked at."""
+    """What the sweep remembers of one request. `phase`: where it was at the last look; None begins anew."""
 
     __slots__ = ("arrived", "moved_at", "phase", "since")
 

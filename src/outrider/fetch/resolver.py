@@ -121,12 +121,18 @@ class Resolver:
 
     async def resolve(self, host: str) -> tuple[str, ...]:
         """The addresses of a host as `Url.host` gives it, at least one. Raises `DnsError` or `TimedOut`."""
+        return self.recall(host) or _addresses(await self._ask(_name(host)))
+
+    def recall(self, host: str) -> tuple[str, ...] | None:
+        """What `resolve` answers, or raises, without asking anybody; None when the DNS must be asked."""
         kept = self._recall(host)
-        if kept is not None:
-            return _addresses(kept)
-        name = host.lower().removesuffix(".")
-        known = _literal(name) or self._loopback(name) or self._given(name)
-        return known or _addresses(self._recall(name) or await self._ask(name))
+        if kept is None:
+            name = _name(host)
+            known = _literal(name) or self._loopback(name) or self._given(name)
+            if known:
+                return known
+            kept = self._recall(name)
+        return None if kept is None else _addresses(kept)
 
     def _given(self, name: str) -> tuple[str, ...]:
         """From `hosts`: the name itself, else the longest `*.suffix` above it."""
@@ -216,6 +222,10 @@ class Resolver:
                 tries=_TRIES,
             )
         return self._dns
+
+
+def _name(host: str) -> str:
+    return host.lower().removesuffix(".")
 
 
 def _addresses(answer: _Answer) -> tuple[str, ...]:

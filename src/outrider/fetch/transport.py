@@ -52,6 +52,11 @@ class Pin(Struct, frozen=True):
 
 
 Resolve = Callable[[Url], Awaitable[Pin]]
+Recall = Callable[[Url], Pin | None]
+
+
+def _forgetful(_url: Url) -> None:
+    return None
 
 
 class CurlTransport:
@@ -64,14 +69,19 @@ class CurlTransport:
         *,
         user_agent: str,
         check_address: Callable[[str, int], bool],
+        recall: Recall = _forgetful,
         http2: bool = True,
         verify: bool | Callable[[Url], bool] = True,
         ca_file: str | None = None,
         proxy: str | None = None,
         max_connections: int = 1_000,
     ) -> None:
-        """`check_address` vetoes (address, port) at socket creation; `verify` may decide for each URL."""
+        """`check_address` vetoes (address, port) at socket creation; `verify` may decide for each URL.
+
+        `recall` is asked before `resolve` and may know the answer: nothing is waited for then, and no timer is set.
+        """
         self._resolve = resolve
+        self._recall = recall
         self._limits = limits
         self._agent = header_line("User-Agent", user_agent)
         self._check = check_address
@@ -115,11 +125,7 @@ class CurlTransport:
         lines = header_lines(self._agent, tuple(request.headers.items()))
         started = monotonic()
         deadline = started + self._limits.total
-        try:
-            async with asyncio.timeout(self._limits.total):
-                pin = await self._resolve(request.url)
-        except TimeoutError:
-            raise TimedOut(f"no address within {self._limits.total:g} s", Phase.DNS) from None
+        pin = self._recall(request.url) or await self._look_up(request.url)
         resolved = connecting = monotonic()
         connect_until = resolved + self._limits.connect
         addresses = pin.addresses if self._proxy is None else pin.addresses[:1]
@@ -137,6 +143,13 @@ class CurlTransport:
                 continue
             return self._response(line, resolved - started, connecting - started)
         raise AddressRefused(f"no address to connect to for {request.url.host}")
+
+    async def _look_up(self, url: Url) -> Pin:
+        try:
+            async with asyncio.timeout(self._limits.total):
+                return await self._resolve(url)
+        except TimeoutError:
+            raise TimedOut(f"no address within {self._limits.total:g} s", Phase.DNS) from None
 
     async def _run(
         self,
@@ -157,10 +170,9 @@ class CurlTransport:
         line.answer.reset(request.body_cap, frozenset() if is_head else request.wanted_types)
         line.start(address, ended, deadline, budget)
         easy.setopt(pycurl.URL, request.url)
-        if is_head:
-            easy.setopt(pycurl.NOBODY, 1)
-        else:
-            easy.setopt(pycurl.HTTPGET, 1)
+        if is_head != line.is_head:
+            easy.setopt(pycurl.NOBODY if is_head else pycurl.HTTPGET, 1)
+            line.is_head = is_head
         # libcurl rewrites escapes in a path (%2f to %2F): where there are any, it is given the text to send.
         target = request.url.target if "%" in request.url and self._proxy is None else None
         if target != line.target:
@@ -169,8 +181,8 @@ class CurlTransport:
         if line.header_lines is not header_lines:
             easy.setopt(pycurl.HTTPHEADER, list(header_lines))
             line.header_lines = header_lines
-        if callable(self._verify):
-            self._set_verify(easy, is_on=self._verify(request.url))
+        if callable(self._verify) and request.url.startswith("https:"):
+            self._set_verify(line, is_on=self._verify(request.url))
         self._in_flight[easy] = line
         self._curl.add(easy)
         if self._sweeper is None:
@@ -210,13 +222,16 @@ class CurlTransport:
             easy.setopt(option, value)
         if self._ca_file is not None:
             easy.setopt(pycurl.CAINFO, self._ca_file)
-        self._set_verify(easy, is_on=self._verify is not False)
-        return Line(easy, Answer(self._limits.max_header_bytes), self._check if self._proxy is None else None)
+        line = Line(easy, Answer(self._limits.max_header_bytes), self._check if self._proxy is None else None)
+        self._set_verify(line, is_on=self._verify is not False)
+        return line
 
     @staticmethod
-    def _set_verify(easy: Easy, *, is_on: bool) -> None:
-        easy.setopt(pycurl.SSL_VERIFYPEER, 1 if is_on else 0)
-        easy.setopt(pycurl.SSL_VERIFYHOST, 2 if is_on else 0)
+    def _set_verify(line: Line, *, is_on: bool) -> None:
+        if is_on is not line.verifies:
+            line.easy.setopt(pycurl.SSL_VERIFYPEER, 1 if is_on else 0)
+            line.easy.setopt(pycurl.SSL_VERIFYHOST, 2 if is_on else 0)
+            line.verifies = is_on
 
     def _on_done(self, easy: Easy, number: int, message: str) -> None:
         line = self._in_flight.pop(easy)

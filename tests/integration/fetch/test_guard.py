@@ -33,6 +33,29 @@ async def test_a_name_that_turns_to_loopback_is_refused_at_the_next_look_up() ->
         assert asked == 1
 
 
+async def test_what_is_recalled_is_judged_as_if_it_were_looked_up() -> None:
+    clock = HandClock()
+    script: dict[str, Reply | Sequence[Reply]] = {
+        "open.example": Reply(a=(PUBLIC,)),
+        "inward.example": Reply(a=(PUBLIC, "127.0.0.1")),
+    }
+    async with DnsServer(script) as dns, Resolver(clock, nameservers=[dns.address]) as resolver:
+        guard = Guard(resolver, AddressRules())
+        before = guard.recall(Url("http://open.example/"))
+        await resolver.resolve("open.example")
+        await resolver.resolve("inward.example")
+
+        known = guard.recall(Url("http://open.example/"))
+        with pytest.raises(AddressRefused, match=r"127\.0\.0\.1"):
+            guard.recall(Url("http://inward.example/"))
+        with pytest.raises(AddressRefused, match="allow_ports"):
+            guard.recall(Url("http://open.example:22/"))
+        clock.at += Memory().floor
+        forgotten = guard.recall(Url("http://open.example/"))
+
+        assert (before, known, forgotten) == (None, (PUBLIC,), None)
+
+
 async def test_a_pinned_address_is_where_the_connection_goes_after_the_name_has_turned() -> None:
     """The check and the connection share one look-up: there is no second answer to be fooled by."""
     reached = []

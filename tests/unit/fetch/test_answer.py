@@ -45,7 +45,7 @@ def test_the_body_does_not_depend_on_how_it_is_cut(body: bytes, cuts: list[int],
     edges = sorted({0, len(body), *(cut for cut in cuts if cut < len(body))})
 
     for start, end in pairwise(edges):
-        if not whole.add_chunk(body[start:end]):
+        if whole.add_chunk(body[start:end]) is not None:
             break
 
     assert whole.body() == body[:cap]
