@@ -133,7 +133,9 @@ _IsalError: Final = cast("type[Exception]", igzip_lib.error)
 
 def _encodings(header: str | None, most: int) -> tuple[str, ...]:
     """In the order they were applied."""
-    named = tuple(name for part in (header or "").split(",") if (name := part.strip().lower()) not in _MEANS_NOTHING)
+    if header is None:
+        return ()
+    named = tuple(name for part in header.split(",") if (name := part.strip().lower()) not in _MEANS_NOTHING)
     if len(named) > most:
         raise Undecodable(f"{len(named)} encodings in each other, at most {most} are undone")
     for name in named:
