@@ -63,12 +63,12 @@ def address_of(host: str) -> str:
 
 
 @contextmanager
-def open_server(core: int | None) -> Iterator[Server]:
-    """On `core` alone, when one is named."""
+def open_server(core: int | None, *, farm: bool = False) -> Iterator[Server]:
+    """On `core` alone, when one is named; `farm`: not nginx, even if it is there."""
     with tempfile.TemporaryDirectory(prefix="outrider-bench-") as name:
         folder = Path(name)
         ca_file = folder / "ca.pem"
-        nginx = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+        nginx = None if farm else shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
         if nginx is not None:
             server = Server("nginx", str(ca_file), _free_ports())
             command = [nginx, "-p", name, "-e", "stderr", "-c", _nginx_config(folder, server)]
