@@ -29,7 +29,7 @@ import uvloop
 from page_server import CASES, HOSTS, PAGE, Case, Server, address_of, open_server
 
 from outrider.app import open_transport, open_visits, pace_limits
-from outrider.fetch.clock import SystemClock
+from outrider.clock import SystemClock
 from outrider.fetch.evidence import evidence, page_record
 from outrider.fetch.hold import Hold
 from outrider.model.outcome import Fetched

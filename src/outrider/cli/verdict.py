@@ -41,7 +41,7 @@ def way_out(fetch: Fetch) -> str | None:
         case Skipped(reason) | Failed(Failure(reason)) if reason in _WAYS_OUT:
             return _WAYS_OUT[reason]
         case Skipped(Reason.BLOCKED_ADDRESS) if is_loopback(fetch.url) and "localhost" in fetch.url.host:
-            return "--allow-private 127.0.0.0/8 --allow-private ::1"  # the name stands for both
+            return "--allow-private 127.0.0.0/8"
         case _:
             return None
 

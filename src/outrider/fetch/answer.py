@@ -6,6 +6,7 @@ answer to CONNECT and trailers are counted as bytes and otherwise dropped.
 """
 
 from enum import Enum
+from io import BytesIO
 from typing import Final
 
 from outrider.fetch.body import content_type, is_wanted
@@ -39,7 +40,8 @@ class Answer:
         self._cap = body_cap
         self._wanted = wanted
         self._lines: list[bytes] = []
-        self._chunks: list[bytes] = []
+        # Not a list: a chunk of two bytes would cost fifty.
+        self._body = BytesIO()
         self.ready = False
         self.final = False
         self.stopped: Stop | None = None
@@ -72,13 +74,13 @@ class Answer:
         """Take a piece of the body; `STOP` when there is more than the cap."""
         self.length += len(chunk)
         if self.length > self._cap:
-            self._chunks.append(chunk[: len(chunk) - (self.length - self._cap)])
+            self._body.write(chunk[: len(chunk) - (self.length - self._cap)])
             return self._stop(Stop.CAP)
-        self._chunks.append(chunk)
+        self._body.write(chunk)
         return None
 
     def body(self) -> bytes:
-        return b"".join(self._chunks)
+        return self._body.getvalue()
 
     def headers(self) -> Headers:
         """Of the final block, in order, as latin-1, without the white space around values (RFC 9110 5.5)."""

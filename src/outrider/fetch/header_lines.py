@@ -19,9 +19,17 @@ _TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _UNSAFE: Final = re.compile(r"[\r\n\0]")
 
 
-@lru_cache(maxsize=1_024)
 def header_lines(agent: bytes, given: tuple[tuple[str, str], ...]) -> tuple[bytes, ...]:
-    """What goes to libcurl; the same tuple for the same headers, so that a handle is not set anew for nothing."""
+    """What goes to libcurl; the same tuple for the same headers, so that a handle is not set anew for nothing.
+
+    Conditions are of one URL, and as long as its site likes: they are not kept.
+    """
+    if any(name.startswith("If-") for name, _ in given):
+        return _lines(agent, given)
+    return _kept_lines(agent, given)
+
+
+def _lines(agent: bytes, given: tuple[tuple[str, str], ...]) -> tuple[bytes, ...]:
     names = {name.lower() for name, _ in given}
     lines = [header_line(name, value) for name, value in given]
     if "user-agent" not in names:
@@ -29,6 +37,9 @@ def header_lines(agent: bytes, given: tuple[tuple[str, str], ...]) -> tuple[byte
     if "accept-encoding" not in names:
         lines.append(header_line("Accept-Encoding", ENCODINGS))
     return tuple(lines)
+
+
+_kept_lines: Final = lru_cache(maxsize=1_024)(_lines)
 
 
 def header_line(name: str, value: str) -> bytes:
