@@ -48,8 +48,12 @@ class Response(Struct, frozen=True):
 
     def header(self, name: str) -> str | None:
         """The first value of a header, whatever its case."""
-        wanted = name.lower()
-        return next((value for key, value in self.headers if key.lower() == wanted), None)
+        wanted, length = name.lower(), len(name)
+        for key, value in self.headers:
+            # A visit asks half a dozen times: most names are told apart by their length.
+            if len(key) == length and key.lower() == wanted:
+                return value
+        return None
 
 
 class Transport(Protocol):

@@ -72,9 +72,13 @@ def validators_of(response: Response, sent: Validators | None = None) -> Validat
     known = sent or Validators()
     etag, last_modified = response.header("etag"), response.header("last-modified")
     return Validators(
-        etag if etag and _VALIDATOR.fullmatch(etag) else known.etag,
-        last_modified if last_modified and _VALIDATOR.fullmatch(last_modified) else known.last_modified,
+        etag if is_sendable(etag) else known.etag,
+        last_modified if is_sendable(last_modified) else known.last_modified,
     )
+
+
+def is_sendable(validator: str | None) -> bool:
+    return validator is not None and _VALIDATOR.fullmatch(validator) is not None
 
 
 def _encoding(response: Response) -> str | None:

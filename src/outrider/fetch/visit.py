@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from outrider.fetch.ask import Asker, Reply
 from outrider.fetch.body import BodyLimits
-from outrider.fetch.content import is_heavy, read_page, validators_of
+from outrider.fetch.content import is_heavy, is_sendable, read_page, validators_of
 from outrider.fetch.hold import Hold
 from outrider.fetch.robots_txt import Judged, RobotsTexts
 from outrider.model.outcome import (
@@ -235,4 +235,4 @@ def _hop(url: Url, asked_at: float, response: Response, location: str | None) ->
 
 def _conditional(validators: Validators) -> Mapping[str, str]:
     pairs = {"If-None-Match": validators.etag, "If-Modified-Since": validators.last_modified}
-    return {**_HEADERS, **{name: value for name, value in pairs.items() if value}}
+    return {**_HEADERS, **{name: value for name, value in pairs.items() if value and is_sendable(value)}}

@@ -5,7 +5,7 @@ cache are `fetch/robots_txt`'s. A verdict always carries what it rests on, becau
 """
 
 from enum import StrEnum
-from typing import Final, assert_never
+from typing import assert_never
 
 from msgspec import Struct
 
@@ -26,9 +26,6 @@ __all__ = [
     "status_of",
     "verdict",
 ]
-
-
-_LONGEST_SHOWN: Final = 300
 
 
 class Unreachable(StrEnum):
@@ -105,14 +102,7 @@ def disallowed_paths(rules: RobotsRules, agent: str, most: int = 50) -> tuple[st
     Kept with every page, so it is short: half a megabyte of escapes would otherwise be three times that in each record.
     """
     standing = rules.standing(agent)
-    groups = standing.groups if standing else ()
-    closed: dict[str, None] = {}
-    for rule in (rule for _, group in groups for rule in group.rules if not rule.allow):
-        if len(closed) == most:
-            break
-        shown = rule.pattern if len(rule.pattern) <= _LONGEST_SHOWN else f"{rule.pattern[:_LONGEST_SHOWN]}…"
-        closed[shown] = None
-    return tuple(closed)
+    return standing.closed[:most] if standing else ()
 
 
 def _without_rules(file: RobotsFile, unreachable: Unreachable) -> RobotsVerdict | Defer:

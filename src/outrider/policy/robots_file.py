@@ -15,6 +15,8 @@ from msgspec import Struct
 from outrider.policy.robots_pattern import Ladder, Rule, climb, spell_pattern
 
 LIMIT = 524_288  # RFC 9309 2.5 asks for at least 500 KiB
+_MOST_SHOWN = 50
+_LONGEST_SHOWN = 300
 _LONGEST_LINE = 16_664  # as in Google's parser; what is beyond is not read
 _LONGEST_SHOWN = 300
 _WHITE = " \t\v\f"  # ASCII only: 0xA0 may be the second half of a letter
@@ -57,11 +59,22 @@ class Group(Struct, frozen=True, dict=True):
         return climb(self.rules)
 
 
-class Standing(Struct, frozen=True):
+class Standing(Struct, frozen=True, dict=True):
     """All the groups that name one agent, because all of them count (RFC 9309 2.2.1), each with the name used there."""
 
     groups: tuple[tuple[str, Group], ...]
     crawl_delay: float | None
+
+    @cached_property
+    def closed(self) -> tuple[str, ...]:
+        """The first of the paths that are disallowed, in the order of the file, each once and not too long."""
+        closed: dict[str, None] = {}
+        for rule in (rule for _, group in self.groups for rule in group.rules if not rule.allow):
+            if len(closed) == _MOST_SHOWN:
+                break
+            shown = rule.pattern if len(rule.pattern) <= _LONGEST_SHOWN else f"{rule.pattern[:_LONGEST_SHOWN]}…"
+            closed[shown] = None
+        return tuple(closed)
 
 
 class RobotsRules(Struct, frozen=True, dict=True):
