@@ -15,6 +15,8 @@ from outrider.stores.place import Place
 
 FRONTIERS: Final[Mapping[str, str]] = {
     "memory": "outrider.stores.memory.frontier:MemoryFrontier",
+    "postgres": "outrider.stores.postgres.frontier:PostgresFrontier",
+    "postgresql": "outrider.stores.postgres.frontier:PostgresFrontier",
 }
 EXTRAS: Final[Mapping[str, str]] = {"redis": "redis", "psycopg": "postgres", "psycopg_pool": "postgres"}
 """Which extra brings a driver."""

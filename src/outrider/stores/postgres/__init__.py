@@ -1,0 +1,1 @@
+"""The frontier on PostgreSQL: for many workers on many machines."""

@@ -1,0 +1,31 @@
+"""The statements of `sql/`, by name, with the columns of a row filled in."""
+
+from importlib.resources import files
+from typing import Final, LiteralString, cast
+
+from outrider.stores.postgres.rows import ARRAYS, CHANGES, COLUMNS
+
+
+def _read(name: str) -> str:
+    return (files("outrider.stores.postgres") / "sql" / name).read_text(encoding="utf-8")
+
+
+def _statements() -> dict[str, LiteralString]:
+    """One statement follows each `-- name:`; all of it is our own text, which is what the driver wants to be told."""
+    named: dict[str, LiteralString] = {}
+    for part in _read("statements.sql").split("-- name: ")[1:]:
+        name, _, body = part.partition("\n")
+        text = body[: body.index(";")]
+        for hole, filling in (
+            ("{columns}", ", ".join(COLUMNS)),
+            ("{prefixed}", ", ".join(f"f.{column}" for column in COLUMNS)),
+            ("{arrays}", ARRAYS),
+            ("{changes}", CHANGES),
+        ):
+            text = text.replace(hole, filling)
+        named[name.strip()] = cast("LiteralString", text.strip())
+    return named
+
+
+STATEMENTS: Final = _statements()
+SCHEMA: Final = cast("LiteralString", _read("schema.sql"))

@@ -1,0 +1,239 @@
+"""One transaction's work: the sites it holds locked, the rows it will write, and what that does to the counts.
+
+First everything is read and decided, then all of it is written at once: a handful of statements, however large the
+batch.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from msgspec.structs import replace
+
+from outrider.model.ledger import Entry
+from outrider.model.settlement import Done, Settlement
+from outrider.model.site import Site
+from outrider.model.task import Task
+from outrider.model.url import Url
+from outrider.policy.pace import fresh_pace
+from outrider.policy.transition import Ended, Next, Owed, alias, apply, renamed
+from outrider.ports import FrontierRules
+from outrider.stores.postgres.database import Connection, LostRace, Record, say
+from outrider.stores.postgres.rows import Row, arrays, hash_row, noting, owed_row, row_of, rows_from, task_of
+from outrider.stores.postgres.sites import Counts, SiteRow, packed_site, site_arrays
+
+
+class Work:
+    """`place` numbers those who end here, behind all who ended before."""
+
+    def __init__(self, connection: Connection, rules: FrontierRules, now: float, place: int) -> None:
+        self.now = now
+        self.sites: dict[str, SiteRow] = {}
+        self.counts: Counts = Counter()
+        self._connection = connection
+        self._rules = rules
+        self._place = place
+        self._inserts: dict[int, Row] = {}
+        self._updates: dict[int, Row] = {}
+        self._finished: list[tuple[int, Row, Settlement, SiteRow]] = []
+
+    async def lock(self, keys: Iterable[str], *, make: bool = False) -> None:
+        """In the order of their keys, so that two who want the same sites never wait for each other."""
+        wanted = sorted(set(keys))
+        if not wanted:
+            return
+        found = await say(self._connection, "lock_sites", {"keys": wanted})
+        if make and len(found) < len(wanted):
+            await self._make_sites(sorted(set(wanted) - {record[0] for record in found}))
+            # The new ones may have been somebody else's by a moment: once more, in order.
+            found = await say(self._connection, "lock_sites", {"keys": wanted})
+        self._hold(found)
+
+    async def lock_ready(self, sites: int) -> list[SiteRow]:
+        """Those whose turn it is, besides the ones that are locked already; sites that others work on are passed by."""
+        values = {"now": self.now, "sites": sites, "mine": list(self.sites)}
+        return self._hold(await say(self._connection, "lock_ready", values))
+
+    async def known(self, hashes: Iterable[int]) -> set[int]:
+        return {record[0] for record in await say(self._connection, "known", {"hashes": list(hashes)})}
+
+    async def rows(self, hashes: Iterable[int]) -> dict[int, Row]:
+        wanted = list(hashes)
+        rows = rows_from(await say(self._connection, "rows", {"hashes": wanted})) if wanted else []
+        return {row.url_hash: row for row in rows}
+
+    async def due(self, keys: Sequence[str], tasks: int) -> dict[str, list[Row]]:
+        due: dict[str, list[Row]] = {key: [] for key in keys}
+        values = {"keys": list(keys), "now": self.now, "tasks": tasks}
+        for row in rows_from(await say(self._connection, "due_tasks", values)) if keys else []:
+            due[row.site].append(row)
+        return due
+
+    async def next_at(self) -> float | None:
+        (record,) = await say(self._connection, "next_at")
+        at: float | None = record[0]
+        return at
+
+    def insert_owed(self, key: int, task: Task, site: SiteRow) -> None:
+        site.owe(task.due_at)
+        self._insert(owed_row(key, task, site.site.key))
+
+    def insert_ended(self, key: int, entry: Entry) -> None:
+        self._insert(self._ended(row_of(key, entry)))
+
+    def insert_hash(self, key: int) -> None:
+        self._insert(self._ended(hash_row(key)))
+
+    def update(self, row: Row) -> None:
+        """Of a task that goes on, as it was counted before."""
+        self._updates[row.url_hash] = replace(row, fetch_count=0)
+
+    def finish(self, row: Row, settlement: Settlement, site: SiteRow) -> None:
+        """A task that was shown is settled. What it becomes is decided in `write`, where the names are known."""
+        self._finished.append((row.url_hash, row, settlement, site))
+
+    async def write(self) -> None:
+        await self._insert_new()
+        await self._finish_all()
+        await self._write_rows()
+        await self._write_sites()
+        await self._write_counts()
+
+    async def _make_sites(self, keys: list[str]) -> None:
+        pace = fresh_pace(self._rules.settle.pace)
+        states = [packed_site(Site(key, pace=pace)) for key in keys]
+        made = await say(
+            self._connection, "make_sites", {"keys": keys, "states": states, "pause": pace.interval}
+        )
+        self.counts["sites", ""] += len(made)
+
+    def _hold(self, records: Iterable[Record]) -> list[SiteRow]:
+        held = [SiteRow(record) for record in records]
+        self.sites |= {row.site.key: row for row in held}
+        return held
+
+    def _insert(self, row: Row) -> None:
+        self._inserts[row.url_hash] = row
+        self.counts["discovered", ""] += 1
+
+    def _ended(self, row: Row) -> Row:
+        self.counts[row.status, row.last_error or ""] += 1
+        self._place += 1
+        return replace(row, place=self._place)
+
+    async def _insert_new(self) -> None:
+        """What was looked for and not found must still be absent; if not, we start again from a later look."""
+        if self._inserts:
+            values = {**arrays(list(self._inserts.values())), "now": self.now}
+            if len(await say(self._connection, "insert_rows", values)) != len(self._inserts):
+                raise LostRace
+
+    async def _finish_all(self) -> None:
+        owned = await self._claim_names()
+        for key, row, settlement, site in self._finished:
+            site.owe(row.next_fetch_at, -1)
+            task = task_of(row)
+            after = apply(task, settlement, site.site.key)
+            name = self._new_name(key, settlement)
+            if name is None:
+                self._go_on(key, row, after, settlement, site)
+            elif owned.pop(self._rules.identity.hash(name), None) == key:
+                # The row of the new name was inserted by the claim, and already carries all that is known.
+                self._count_claimed(renamed(after, name), site)
+                self._updates[key] = self._ended(row_of(key, alias(task, name, name.site(self._rules.site_by))))
+            else:
+                taken = Ended(replace(after.entry, of=name)) if isinstance(after, Ended) else after
+                self._go_on(key, row, taken, settlement, site)
+
+    async def _claim_names(self) -> dict[int, int]:
+        """Who gets which new name: the first who asks, unless it is known. A name that is taken is no error (S0-12)."""
+        claims: dict[int, tuple[int, Row]] = {}
+        for key, row, settlement, site in self._finished:
+            name = self._new_name(key, settlement)
+            if name is not None:
+                after = renamed(apply(task_of(row), settlement, site.site.key), name)
+                new_key = self._rules.identity.hash(name)
+                claimed = self._after(new_key, row, after, settlement, site)
+                self._place += 1
+                claimed = replace(claimed, place=self._place, fetch_count=row.fetch_count + 1)
+                claims.setdefault(new_key, (key, claimed))
+        if not claims:
+            return {}
+        values = {**arrays([row for _, row in claims.values()]), "now": self.now}
+        inserted = await say(self._connection, "insert_rows", values)
+        self.counts["discovered", ""] += len(inserted)
+        return {new_key: claims[new_key][0] for (new_key,) in inserted}
+
+    def _new_name(self, key: int, settlement: Settlement) -> Url | None:
+        """S0-10: the same identity is the same name, however it is spelled."""
+        if not isinstance(settlement, Done) or self._rules.identity.hash(settlement.url) == key:
+            return None
+        return settlement.url
+
+    def _after(self, key: int, row: Row, after: Next, settlement: Settlement, site: SiteRow) -> Row:
+        match after:
+            case Owed(task):
+                return noting(owed_row(key, task, site.site.key), settlement)
+            case Ended(entry):
+                return noting(row_of(key, entry, _seen(task_of(row), settlement)), settlement)
+
+    def _go_on(self, key: int, row: Row, after: Next, settlement: Settlement, site: SiteRow) -> None:
+        written = self._after(key, row, after, settlement, site)
+        if isinstance(after, Owed):
+            site.owe(after.task.due_at)
+        else:
+            written = self._ended(written)
+        self._updates[key] = written
+
+    def _count_claimed(self, after: Next, site: SiteRow) -> None:
+        if isinstance(after, Owed):
+            site.owe(after.task.due_at)
+        else:
+            self.counts[after.entry.state.value, after.entry.reason or ""] += 1
+
+    async def _write_rows(self) -> None:
+        if self._updates:
+            values = {**arrays(list(self._updates.values())), "now": self.now}
+            await say(self._connection, "update_rows", values)
+
+    async def _write_sites(self) -> None:
+        rows = list(self.sites.values())
+        if not rows:
+            return
+        unsure: dict[str, SiteRow] = {}
+        for row in rows:
+            if row.is_given_back and row.deadline is None:
+                # A task that was never put off is due at 0, and nothing is due before that.
+                row.first_due = 0.0 if row.pending else None
+                if row.waiting and not row.pending:
+                    unsure[row.site.key] = row
+        if unsure:
+            for key, due in await say(self._connection, "first_due", {"keys": list(unsure)}):
+                unsure[key].first_due = due
+        await say(self._connection, "update_sites", site_arrays(rows))
+
+    async def _write_counts(self) -> None:
+        """Last, so that nobody waits for a counter longer than a commit takes."""
+        for row in self.sites.values():
+            row.count_changes(self.counts)
+        changed = sorted((key, n) for key, n in self.counts.items() if n)
+        if changed:
+            values = {
+                "states": [state for (state, _), _ in changed],
+                "reasons": [reason for (_, reason), _ in changed],
+                "numbers": [n for _, n in changed],
+            }
+            await say(self._connection, "count", values)
+
+
+def _seen(task: Task, settlement: Settlement) -> Task:
+    """What stays known of a page whose story has ended."""
+    if not isinstance(settlement, Done):
+        return task
+    return replace(
+        task,
+        validators=settlement.validators,
+        changes=settlement.changes,
+        visited_at=settlement.visited_at,
+        content_sha256=settlement.sha256,
+    )
+
