@@ -7,11 +7,11 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 import pytest
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
+from tests.services.postgres import PostgresServer, running
 
 from outrider.ports import Clock, FrontierRules
 from outrider.stores.registry import FrontierStore, open_frontier
 from outrider.testing.contracts.frontier import FrontierContract, machine
-from tests.services.postgres import PostgresServer, running
 
 
 @pytest.fixture(scope="module")

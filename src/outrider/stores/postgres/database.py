@@ -8,7 +8,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any, Final, LiteralString, Self, TypeAlias, TypeVar
+from typing import Any, Final, Self, TypeAlias, TypeVar
 
 import psycopg
 from psycopg import errors
@@ -119,7 +119,7 @@ class Database:
             async with self._pool.connection() as connection:
                 return await say(connection, name, values)
 
-    async def stream(self, name: LiteralString, values: Mapping[str, Any], size: int) -> AsyncIterator[list[Record]]:
+    async def stream(self, name: str, values: Mapping[str, Any], size: int) -> AsyncIterator[list[Record]]:
         """A long answer in batches, all of it from one moment."""
         with self.translating():
             async with (

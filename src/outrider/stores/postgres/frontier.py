@@ -4,7 +4,7 @@ A method is one transaction, and each of them locks the sites it touches before 
 looks first without a lock, since most of what a crawl proposes is known.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Self, TypeVar
@@ -47,14 +47,12 @@ class PostgresFrontier(PostgresLedger):
     async def add(self, tasks: Sequence[Task], refused: Sequence[tuple[Url, Reason]] = ()) -> list[Added]:
         hash_of = self._rules.identity.hash
         keys = [hash_of(task.url) for task in tasks]
-        refusals = {hash_of(url): (url, reason) for url, reason in reversed(refused)}
+        refusals = _firsts((hash_of(url), (url, reason)) for url, reason in refused)
         known = await self._known({*keys, *refusals})
-        new = {key: task for key, task in zip(reversed(keys), reversed(tasks), strict=True) if key not in known}
-        if not new and refusals.keys() <= known:
+        new = _firsts((key, task) for key, task in zip(keys, tasks, strict=True) if key not in known)
+        fresh = {key: refusal for key, refusal in refusals.items() if key not in known}
+        if not new and not fresh:
             return [Added.KNOWN] * len(tasks)
-        # In the order in which they came: reversing kept the first of those that came twice.
-        new = dict(reversed(new.items()))
-        fresh = {key: refusal for key, refusal in reversed(refusals.items()) if key not in known}
         answers = await self._work(lambda work: self._add(work, new, fresh))
         return [answers.pop(key, Added.KNOWN) for key in keys]
 
@@ -200,7 +198,9 @@ class PostgresFrontier(PostgresLedger):
         hash_of = self._rules.identity.hash
         await work.lock(account.lease.site.key for account in accounts)
         keys = [[hash_of(task.url) for task, _ in account.settlements] for account in accounts]
-        rows = await work.rows({key for row in work.sites.values() for key in row.shown} & {k for ks in keys for k in ks})
+        rows = await work.rows(
+            {key for row in work.sites.values() for key in row.shown} & {k for ks in keys for k in ks}
+        )
         answers: list[bool] = []
         for account, settled in zip(accounts, keys, strict=True):
             row = _held(work, account.lease)
@@ -241,17 +241,15 @@ class PostgresFrontier(PostgresLedger):
         await work.write()
         return count
 
-    async def _restore(
-        self, work: Work, entries: Sequence[Entry], sites: Sequence[Site], hashes: Sequence[int]
-    ) -> int:
-        lines = {self._rules.identity.hash(entry.url): entry for entry in reversed(entries)}
+    async def _restore(self, work: Work, entries: Sequence[Entry], sites: Sequence[Site], hashes: Sequence[int]) -> int:
+        lines = _firsts((self._rules.identity.hash(entry.url), entry) for entry in entries)
         await work.lock([*(entry.site for entry in entries), *(site.key for site in sites)], make=True)
         known = await work.known([*lines, *hashes])
         for site in sites:
             row = work.sites[site.key]
             row.know_robots(site.robots)
             row.site = written_back(row.site, site)
-        lines = {key: entry for key, entry in reversed(lines.items()) if key not in known}
+        lines = {key: entry for key, entry in lines.items() if key not in known}
         for key, entry in lines.items():
             _restore_entry(work, key, entry)
         bare = dict.fromkeys(key for key in hashes if key not in known and key not in lines)
@@ -259,6 +257,14 @@ class PostgresFrontier(PostgresLedger):
             work.insert_hash(key)
         await work.write()
         return len(lines) + len(bare)
+
+
+def _firsts(pairs: Iterable[tuple[int, T]]) -> dict[int, T]:
+    """The first of each key, in the order in which they came."""
+    firsts: dict[int, T] = {}
+    for key, value in pairs:
+        firsts.setdefault(key, value)
+    return firsts
 
 
 def _held(work: Work, lease: Lease) -> SiteRow | None:

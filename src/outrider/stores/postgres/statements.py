@@ -1,7 +1,7 @@
 """The statements of `sql/`, by name, with the columns of a row filled in."""
 
 from importlib.resources import files
-from typing import Final, LiteralString, cast
+from typing import Final
 
 from outrider.stores.postgres.rows import ARRAYS, CHANGES, COLUMNS
 
@@ -10,9 +10,9 @@ def _read(name: str) -> str:
     return (files("outrider.stores.postgres") / "sql" / name).read_text(encoding="utf-8")
 
 
-def _statements() -> dict[str, LiteralString]:
-    """One statement follows each `-- name:`; all of it is our own text, which is what the driver wants to be told."""
-    named: dict[str, LiteralString] = {}
+def _statements() -> dict[str, str]:
+    """One statement follows each `-- name:`."""
+    named: dict[str, str] = {}
     for part in _read("statements.sql").split("-- name: ")[1:]:
         name, _, body = part.partition("\n")
         text = body[: body.index(";")]
@@ -23,9 +23,9 @@ def _statements() -> dict[str, LiteralString]:
             ("{changes}", CHANGES),
         ):
             text = text.replace(hole, filling)
-        named[name.strip()] = cast("LiteralString", text.strip())
+        named[name.strip()] = text.strip()
     return named
 
 
 STATEMENTS: Final = _statements()
-SCHEMA: Final = cast("LiteralString", _read("schema.sql"))
+SCHEMA: Final = _read("schema.sql")

@@ -101,9 +101,7 @@ class Work:
     async def _make_sites(self, keys: list[str]) -> None:
         pace = fresh_pace(self._rules.settle.pace)
         states = [packed_site(Site(key, pace=pace)) for key in keys]
-        made = await say(
-            self._connection, "make_sites", {"keys": keys, "states": states, "pause": pace.interval}
-        )
+        made = await say(self._connection, "make_sites", {"keys": keys, "states": states, "pause": pace.interval})
         self.counts["sites", ""] += len(made)
 
     def _hold(self, records: Iterable[Record]) -> list[SiteRow]:
@@ -236,4 +234,3 @@ def _seen(task: Task, settlement: Settlement) -> Task:
         visited_at=settlement.visited_at,
         content_sha256=settlement.sha256,
     )
-
