@@ -17,6 +17,7 @@ from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRe
 
 from outrider.errors import ConfigError, StoreError, StoreUnavailable
 from outrider.stores.place import Place
+from outrider.stores.postgres.arrays import register
 from outrider.stores.postgres.statements import STATEMENTS
 
 T = TypeVar("T")
@@ -86,6 +87,7 @@ class Database:
             # A connection that the server's restart broke is found out, and replaced, before anybody relies on it.
             check=AsyncConnectionPool.check_connection,
             reconnect_timeout=timeout,
+            configure=_configure,
             open=False,
         )
 
@@ -154,6 +156,10 @@ class Database:
         if isinstance(error, errors.InsufficientPrivilege):
             return StoreError(f"{self.place}: the user lacks a permission: {said}")
         return StoreError(f"{self.place}: {said}")
+
+
+async def _configure(connection: Connection) -> None:
+    register(connection)
 
 
 async def say(connection: Connection, name: str, values: Mapping[str, Any] | None = None) -> list[Record]:

@@ -23,6 +23,7 @@ from outrider.policy.settle import expired, rested, written_back
 from outrider.policy.transition import matches, revived_site
 from outrider.ports import Clock, FrontierRules
 from outrider.stores.place import Place
+from outrider.stores.postgres.arrays import Texts
 from outrider.stores.postgres.database import Connection, Database, say
 from outrider.stores.postgres.ledger import PostgresLedger
 from outrider.stores.postgres.rows import Row, task_of
@@ -233,7 +234,7 @@ class PostgresFrontier(PostgresLedger):
             if row.site.set_aside:
                 row.site = revived_site(row.site)
                 count += len(row)
-        for key, status, reason, n in await say(connection, "revive", {**values, "keys": keys, "now": work.now}):
+        for key, status, reason, n in await say(connection, "revive", {**values, "keys": Texts(keys), "now": work.now}):
             work.sites[key].sequence += n
             work.sites[key].owe(0.0, n)
             work.counts[status, reason or ""] -= n

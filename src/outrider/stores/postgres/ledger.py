@@ -8,6 +8,7 @@ from outrider.model.site import Site
 from outrider.model.url import Url
 from outrider.policy.transition import matches
 from outrider.ports import FrontierRules
+from outrider.stores.postgres.arrays import BigInts
 from outrider.stores.postgres.database import Database
 from outrider.stores.postgres.rows import Row, entry_of
 from outrider.stores.postgres.sites import SiteRow
@@ -52,4 +53,4 @@ class PostgresLedger:
             yield [SiteRow(record).site for record in records]
 
     async def _known(self, keys: Iterable[int]) -> set[int]:
-        return {record[0] for record in await self._database.ask("known", {"hashes": list(keys)})}
+        return {record[0] for record in await self._database.ask("known", {"hashes": BigInts(keys)})}

@@ -14,6 +14,7 @@ from outrider.model.settlement import Done, Later, Settlement
 from outrider.model.task import Changes, Origin, Task
 from outrider.model.url import Url
 from outrider.policy.transition import set_aside_entry, state_of
+from outrider.stores.postgres.arrays import BigInts, Blobs, Booleans, Column, Floats, Ints, Texts
 
 
 class Extra(Struct, frozen=True, omit_defaults=True):
@@ -58,15 +59,15 @@ class Row(Struct, frozen=True):
 
 
 COLUMNS: Final = tuple(field.name for field in fields(Row))
-_TYPES: Final = {
-    **dict.fromkeys(("url_hash", "priority", "sequence", "place"), "bigint"),
-    **dict.fromkeys(("depth", "retry_count", "task_visits", "deferrals", "recoveries"), "integer"),
-    **dict.fromkeys(("status_code", "fetch_count"), "integer"),
-    **dict.fromkeys(("next_fetch_at", "deferred_at", "visited_at"), "float8"),
-    "has_task": "boolean",
-    "extra": "bytea",
+_KINDS: Final[dict[str, type[Column]]] = {
+    **dict.fromkeys(("url_hash", "priority", "sequence", "place"), BigInts),
+    **dict.fromkeys(("depth", "retry_count", "task_visits", "deferrals", "recoveries"), Ints),
+    **dict.fromkeys(("status_code", "fetch_count"), Ints),
+    **dict.fromkeys(("next_fetch_at", "deferred_at", "visited_at"), Floats),
+    "has_task": Booleans,
+    "extra": Blobs,
 }
-ARRAYS: Final = ", ".join(f"%({name})s::{_TYPES.get(name, 'text')}[]" for name in COLUMNS)
+ARRAYS: Final = ", ".join(f"%({name})s" for name in COLUMNS)
 _ADDED: Final = {"fetch_count"}
 _FIXED: Final = {"url_hash", "url", "depth", "origin", "parent", "priority", "sequence"}
 """What a settlement never changes: a new name is a new row."""
@@ -77,9 +78,10 @@ CHANGES: Final = ", ".join(
 )
 
 
-def arrays(rows: Sequence[Row]) -> dict[str, list[Any]]:
+def arrays(rows: Sequence[Row]) -> dict[str, Any]:
     """One array per column, as the statements take them."""
-    return {name: list(values) for name, values in zip(COLUMNS, zip(*map(astuple, rows), strict=True), strict=True)}
+    columns = zip(*map(astuple, rows), strict=True)
+    return {name: _KINDS.get(name, Texts)(values) for name, values in zip(COLUMNS, columns, strict=True)}
 
 
 def row_of(key: int, entry: Entry, known: Task | None = None) -> Row:

@@ -13,12 +13,24 @@ from outrider.model.ledger import State
 from outrider.model.reason import Reason
 from outrider.model.robots import RobotsFile
 from outrider.model.site import Site
+from outrider.stores.postgres.arrays import BigInts, Blobs, Booleans, Column, Floats, Texts
 
 Counts = Counter[tuple[str, str]]
 """By state and reason; no reason is ""."""
 
 ASIDE: Final = (State.SKIPPED.value, Reason.SITE_UNREACHABLE.value)
+_PENDING: Final = (State.PENDING.value, "")
+_WAITING: Final = (State.WAITING.value, "")
 _NOTHING: Final = to_bytes(())
+
+
+_KINDS: Final[dict[str, type[Column]]] = {
+    "key": Texts,
+    **dict.fromkeys(("not_before", "pause", "first_due", "deadline"), Floats),
+    **dict.fromkeys(("pending", "waiting", "sequence", "admitted", "token"), BigInts),
+    **dict.fromkeys(("set_aside", "excluded"), Booleans),
+    **dict.fromkeys(("shown", "state", "robots", "robots_digest"), Blobs),
+}
 
 
 class SiteRow:
@@ -56,7 +68,7 @@ class SiteRow:
         self.shown = dict.fromkeys(hashes)
         self.is_given_back = False
         self._robots: bytes | None = None
-        self._before = self.counts()
+        self._before = self._queued()
 
     def __len__(self) -> int:
         return int(self.pending + self.waiting)
@@ -88,15 +100,15 @@ class SiteRow:
         if digest != self._digest and (self._digest is not None or packed != _NOTHING):
             self._robots, self._digest = packed, digest
 
-    def counts(self) -> Counts:
-        """What the site adds to the census: its whole queue moves when it is set aside."""
-        if self.site.set_aside:
-            return Counter({ASIDE: len(self)})
-        return Counter({(State.PENDING.value, ""): self.pending, (State.WAITING.value, ""): self.waiting})
-
     def count_changes(self, counts: Counts) -> None:
-        counts.update(self.counts())
-        counts.subtract(self._before)
+        """What the site adds to the census: its whole queue moves when it is set aside."""
+        after = self._queued()
+        if after != self._before:
+            for name, was, now in zip((_PENDING, _WAITING, ASIDE), self._before, after, strict=True):
+                counts[name] += now - was
+
+    def _queued(self) -> tuple[int, int, int]:
+        return (0, 0, len(self)) if self.site.set_aside else (self.pending, self.waiting, 0)
 
     def columns(self) -> dict[str, Any]:
         site = self.site
@@ -124,6 +136,6 @@ def packed_site(site: Site) -> bytes:
     return to_bytes(replace(site, robots=()))
 
 
-def site_arrays(rows: Sequence[SiteRow]) -> dict[str, list[Any]]:
+def site_arrays(rows: Sequence[SiteRow]) -> dict[str, Column]:
     columns = [row.columns() for row in rows]
-    return {name: [one[name] for one in columns] for name in columns[0]}
+    return {name: kind(one[name] for one in columns) for name, kind in _KINDS.items()}

@@ -17,6 +17,7 @@ from outrider.model.url import Url
 from outrider.policy.pace import fresh_pace
 from outrider.policy.transition import Ended, Next, Owed, alias, apply, renamed
 from outrider.ports import FrontierRules
+from outrider.stores.postgres.arrays import BigInts, Blobs, Texts
 from outrider.stores.postgres.database import Connection, LostRace, Record, say
 from outrider.stores.postgres.rows import Row, arrays, hash_row, noting, owed_row, row_of, rows_from, task_of
 from outrider.stores.postgres.sites import Counts, SiteRow, packed_site, site_arrays
@@ -41,29 +42,29 @@ class Work:
         wanted = sorted(set(keys))
         if not wanted:
             return
-        found = await say(self._connection, "lock_sites", {"keys": wanted})
+        found = await say(self._connection, "lock_sites", {"keys": Texts(wanted)})
         if make and len(found) < len(wanted):
             await self._make_sites(sorted(set(wanted) - {record[0] for record in found}))
             # The new ones may have been somebody else's by a moment: once more, in order.
-            found = await say(self._connection, "lock_sites", {"keys": wanted})
+            found = await say(self._connection, "lock_sites", {"keys": Texts(wanted)})
         self._hold(found)
 
     async def lock_ready(self, sites: int) -> list[SiteRow]:
         """Those whose turn it is, besides the ones that are locked already; sites that others work on are passed by."""
-        values = {"now": self.now, "sites": sites, "mine": list(self.sites)}
+        values = {"now": self.now, "sites": sites, "mine": Texts(self.sites)}
         return self._hold(await say(self._connection, "lock_ready", values))
 
     async def known(self, hashes: Iterable[int]) -> set[int]:
-        return {record[0] for record in await say(self._connection, "known", {"hashes": list(hashes)})}
+        return {record[0] for record in await say(self._connection, "known", {"hashes": BigInts(hashes)})}
 
     async def rows(self, hashes: Iterable[int]) -> dict[int, Row]:
-        wanted = list(hashes)
+        wanted = BigInts(hashes)
         rows = rows_from(await say(self._connection, "rows", {"hashes": wanted})) if wanted else []
         return {row.url_hash: row for row in rows}
 
     async def due(self, keys: Sequence[str], tasks: int) -> dict[str, list[Row]]:
         due: dict[str, list[Row]] = {key: [] for key in keys}
-        values = {"keys": list(keys), "now": self.now, "tasks": tasks}
+        values = {"keys": Texts(keys), "now": self.now, "tasks": tasks}
         for row in rows_from(await say(self._connection, "due_tasks", values)) if keys else []:
             due[row.site].append(row)
         return due
@@ -101,7 +102,9 @@ class Work:
     async def _make_sites(self, keys: list[str]) -> None:
         pace = fresh_pace(self._rules.settle.pace)
         states = [packed_site(Site(key, pace=pace)) for key in keys]
-        made = await say(self._connection, "make_sites", {"keys": keys, "states": states, "pause": pace.interval})
+        made = await say(
+            self._connection, "make_sites", {"keys": Texts(keys), "states": Blobs(states), "pause": pace.interval}
+        )
         self.counts["sites", ""] += len(made)
 
     def _hold(self, records: Iterable[Record]) -> list[SiteRow]:
@@ -205,7 +208,7 @@ class Work:
                 if row.waiting and not row.pending:
                     unsure[row.site.key] = row
         if unsure:
-            for key, due in await say(self._connection, "first_due", {"keys": list(unsure)}):
+            for key, due in await say(self._connection, "first_due", {"keys": Texts(unsure)}):
                 unsure[key].first_due = due
         await say(self._connection, "update_sites", site_arrays(rows))
 
@@ -216,9 +219,9 @@ class Work:
         changed = sorted((key, n) for key, n in self.counts.items() if n)
         if changed:
             values = {
-                "states": [state for (state, _), _ in changed],
-                "reasons": [reason for (_, reason), _ in changed],
-                "numbers": [n for _, n in changed],
+                "states": Texts(state for (state, _), _ in changed),
+                "reasons": Texts(reason for (_, reason), _ in changed),
+                "numbers": BigInts(n for _, n in changed),
             }
             await say(self._connection, "count", values)
 

@@ -8,11 +8,11 @@
 SELECT extract(epoch FROM clock_timestamp())::float8, nextval('places');
 
 -- name: known
-SELECT url_hash FROM url_frontier WHERE url_hash = ANY(%(hashes)s::bigint[]);
+SELECT url_hash FROM url_frontier WHERE url_hash = ANY(%(hashes)s);
 
 -- name: make_sites
 INSERT INTO sites (key, pause, state)
-SELECT key, %(pause)s, state FROM unnest(%(keys)s::text[], %(states)s::bytea[]) AS new (key, state)
+SELECT key, %(pause)s, state FROM unnest(%(keys)s, %(states)s) AS new (key, state)
 ORDER BY key
 ON CONFLICT (key) DO NOTHING
 RETURNING key;
@@ -20,14 +20,14 @@ RETURNING key;
 -- name: lock_sites
 SELECT key, not_before, first_due, pending, waiting, sequence, admitted, set_aside, excluded, token, deadline, shown,
        state, robots_digest, NULL::bytea AS robots
-FROM sites WHERE key = ANY(%(keys)s::text[])
+FROM sites WHERE key = ANY(%(keys)s)
 ORDER BY key
 FOR UPDATE;
 
 -- name: lock_ready
 SELECT key, not_before, first_due, pending, waiting, sequence, admitted, set_aside, excluded, token, deadline, shown,
        state, robots_digest, robots
-FROM sites WHERE ready_at <= %(now)s AND key <> ALL(%(mine)s::text[])
+FROM sites WHERE ready_at <= %(now)s AND key <> ALL(%(mine)s)
 ORDER BY ready_at, key
 LIMIT %(sites)s
 FOR UPDATE SKIP LOCKED;
@@ -39,7 +39,7 @@ SELECT min(ready_at) FROM sites WHERE ready_at IS NOT NULL;
 -- tasks which are not due yet are never passed over one by one.
 -- name: due_tasks
 SELECT owed.*
-FROM unnest(%(keys)s::text[]) AS wanted (key)
+FROM unnest(%(keys)s) AS wanted (key)
 CROSS JOIN LATERAL (
     WITH RECURSIVE level AS (
         (
@@ -69,7 +69,7 @@ CROSS JOIN LATERAL (
 
 -- name: first_due
 SELECT wanted.key, first.due
-FROM unnest(%(keys)s::text[]) AS wanted (key)
+FROM unnest(%(keys)s) AS wanted (key)
 CROSS JOIN LATERAL (
     WITH RECURSIVE level AS (
         (
@@ -90,7 +90,7 @@ CROSS JOIN LATERAL (
 ) AS first;
 
 -- name: rows
-SELECT {columns} FROM url_frontier WHERE url_hash = ANY(%(hashes)s::bigint[]);
+SELECT {columns} FROM url_frontier WHERE url_hash = ANY(%(hashes)s);
 
 -- name: insert_rows
 INSERT INTO url_frontier ({columns}, discovered_at, updated_at)
@@ -112,10 +112,10 @@ SET not_before = new.not_before, pause = new.pause, first_due = new.first_due, p
     excluded = new.excluded, token = new.token, deadline = new.deadline, shown = new.shown, state = new.state,
     robots = coalesce(new.robots, old.robots), robots_digest = coalesce(new.robots_digest, old.robots_digest)
 FROM unnest(
-    %(key)s::text[], %(not_before)s::float8[], %(pause)s::float8[], %(first_due)s::float8[], %(pending)s::bigint[],
-    %(waiting)s::bigint[], %(sequence)s::bigint[], %(admitted)s::bigint[], %(set_aside)s::boolean[],
-    %(excluded)s::boolean[], %(token)s::bigint[], %(deadline)s::float8[], %(shown)s::bytea[], %(state)s::bytea[],
-    %(robots)s::bytea[], %(robots_digest)s::bytea[]
+    %(key)s, %(not_before)s, %(pause)s, %(first_due)s, %(pending)s,
+    %(waiting)s, %(sequence)s, %(admitted)s, %(set_aside)s,
+    %(excluded)s, %(token)s, %(deadline)s, %(shown)s, %(state)s,
+    %(robots)s, %(robots_digest)s
 ) AS new (
     key, not_before, pause, first_due, pending, waiting, sequence, admitted, set_aside, excluded, token, deadline,
     shown, state, robots, robots_digest
@@ -125,7 +125,7 @@ WHERE old.key = new.key;
 -- name: count
 INSERT INTO counts (slot, state, reason, n)
 SELECT pg_backend_pid() %% 16, state, reason, n
-FROM unnest(%(states)s::text[], %(reasons)s::text[], %(numbers)s::bigint[]) AS new (state, reason, n)
+FROM unnest(%(states)s, %(reasons)s, %(numbers)s) AS new (state, reason, n)
 ORDER BY state, reason
 ON CONFLICT (slot, state, reason) DO UPDATE SET n = counts.n + excluded.n;
 
@@ -149,7 +149,7 @@ WITH ended AS (
            sites.sequence + row_number() OVER (PARTITION BY f.site ORDER BY f.place) AS sequence
     FROM url_frontier AS f
     JOIN sites ON sites.key = f.site
-    WHERE f.status IN ('skipped', 'dead') AND f.has_task AND f.site = ANY(%(keys)s::text[])
+    WHERE f.status IN ('skipped', 'dead') AND f.has_task AND f.site = ANY(%(keys)s)
       AND (%(state)s::text IS NULL OR f.status = %(state)s::text)
       AND (%(reason)s::text IS NULL OR f.last_error = %(reason)s::text)
 ), revived AS (
