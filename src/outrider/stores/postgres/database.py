@@ -40,15 +40,15 @@ _AWAY: Final = ("08", "53", "57P01", "57P02", "57P03", "57P05", "25006")
 _REFUSED: Final = {
     "password authentication failed": "the user or the password is wrong",
     "no password supplied": "the server asks for a password, and the URL has none",
-    "no pg_hba.conf entry": "the server does not let this user in from here",
-    'database "': "there is no such database",
-    'role "': "there is no such user",
+    r"no pg_hba\.conf entry": "the server does not let this user in from here",
+    r'database "[^"]*" does not exist': "there is no such database",
+    r'role "[^"]*" does not exist': "there is no such user",
     "permission denied": "the user lacks a permission",
 }
 """A connection that failed has no SQLSTATE, only words; those of any other language count as being away."""
 
 
-class LostRace(Exception):
+class LostRace(StoreUnavailable):
     """Somebody else wrote between our look and our write: run the transaction again."""
 
 
@@ -138,7 +138,7 @@ class Database:
         try:
             yield
         except (errors.DeadlockDetected, errors.SerializationFailure) as error:
-            raise LostRace from error
+            raise LostRace(f"{self.place}: lost to another transaction") from error
         except (PoolTimeout, TooManyRequests) as error:
             raise StoreUnavailable(f"{self.place}: no connection to be had: {error}") from error
         except PoolClosed as error:
@@ -149,7 +149,7 @@ class Database:
     def _meaning(self, error: psycopg.Error) -> StoreError:
         said = " ".join(str(error).split())
         if error.sqlstate is None and isinstance(error, psycopg.OperationalError):
-            why = next((why for words, why in _REFUSED.items() if words in said), None)
+            why = next((why for words, why in _REFUSED.items() if re.search(words, said)), None)
             return StoreError(f"{self.place}: {why}") if why else StoreUnavailable(f"{self.place}: {said}")
         if error.sqlstate is not None and error.sqlstate.startswith(_AWAY):
             return StoreUnavailable(f"{self.place}: {said}")

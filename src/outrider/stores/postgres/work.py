@@ -126,7 +126,7 @@ class Work:
         if self._inserts:
             values = {**arrays(list(self._inserts.values())), "now": self.now}
             if len(await say(self._connection, "insert_rows", values)) != len(self._inserts):
-                raise LostRace
+                raise LostRace("a URL came in between")
 
     async def _finish_all(self) -> None:
         owned = await self._claim_names()
