@@ -113,8 +113,11 @@ class PostgresServer:
 def running() -> Iterator[PostgresServer]:
     """A server of one's own. Without the programs: a skip on a laptop, a failure in CI."""
     commands = binaries()
-    if commands is None:
+    has_owner = os.getuid() != 0 or any(user.pw_name == "postgres" for user in pwd.getpwall())
+    if commands is None or not has_owner:
         message = "PostgreSQL is not installed: no pg_ctl on the path nor in /usr/lib/postgresql"
+        if commands is not None:
+            message = "PostgreSQL does not run as root, and there is no user postgres to run it as"
         if os.environ.get("CI") == "true":
             pytest.fail(message)
         pytest.skip(message)

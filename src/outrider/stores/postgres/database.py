@@ -32,6 +32,7 @@ _SETTINGS: Final = {
     # planner would read all of it: every statement here is meant to go by an index.
     "jit": "off",
     "enable_seqscan": "off",
+    "enable_bitmapscan": "off",
     "enable_hashjoin": "off",
     "enable_mergejoin": "off",
 }

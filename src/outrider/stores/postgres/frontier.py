@@ -291,8 +291,9 @@ def _give_back(work: Work, row: SiteRow) -> None:
 def _restore_entry(work: Work, key: int, entry: Entry) -> None:
     row = work.sites[entry.site]
     aside = entry.state is State.SKIPPED and row.site.set_aside and entry.reason is Reason.SITE_UNREACHABLE
-    if entry.task is not None and (entry.state in {State.PENDING, State.WAITING} or aside):
+    if entry.state in {State.PENDING, State.WAITING} or (aside and entry.task is not None):
         row.site = replace(row.site, admitted=row.site.admitted + 1)
-        work.insert_owed(key, replace(entry.task, sequence=row.next_sequence()), row)
+        # A line that is owed has a task; if it has none, its URL is all that a visit needs.
+        work.insert_owed(key, replace(entry.task or Task(entry.url), sequence=row.next_sequence()), row)
     else:
         work.insert_ended(key, entry)
