@@ -199,6 +199,27 @@ async def test_many_who_add_at_once_keep_the_quota_exactly(server: PostgresServe
     assert census.adds_up
 
 
+async def test_a_url_that_comes_in_between_is_known(
+    server: PostgresServer, store: FrontierStore, schema: str, rows: Rows
+) -> None:
+    """S0-12, H2-20: looked for and not found, written by another before we write: the transaction starts again."""
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'INSERT%'"
+    async with server.connected() as other, other.transaction():
+        await other.execute(
+            f"INSERT INTO {schema}.url_frontier (url_hash, url, site, status, last_error, discovered_at, updated_at)"
+            "VALUES (%s, %s, 'example.com', 'skipped', 'too_deep', 0, 0)",
+            [Identity().hash(FINAL), FINAL],
+        )
+        adding = asyncio.create_task(store.add([Task(ASKED), Task(FINAL)]))
+        for _ in range(5_000):
+            if await rows.ask(waiting) == [(1,)]:
+                break
+            assert not adding.done()
+
+    assert await adding == [Added.NEW, Added.KNOWN]
+    assert (await store.census()).pending == 1
+
+
 async def test_the_counts_are_those_of_the_rows(store: FrontierStore, rows: Rows) -> None:
     """The census is kept beside the rows; here they are counted one by one."""
     await store.add([Task(Url(f"http://s{n % 5}.org/{n}")) for n in range(40)], [(FINAL, Reason.OUT_OF_SCOPE)])
