@@ -66,7 +66,7 @@ class Transport(Protocol):
 
 
 class FrontierRules(Struct, frozen=True):
-    """What all who share a frontier must agree on. A store that was made under another `identity` is refused."""
+    """What all who share a frontier must agree on. A store made under another `identity` or `site_by` is refused."""
 
     identity: Identity = Identity()
     site_by: SiteBy = "domain"
@@ -85,6 +85,9 @@ class Frontier(Protocol):
     - first come is first served within a priority;
     - discovered is the sum of the states;
     - termination is one query.
+
+    After `StoreUnavailable` an act may have happened or not. Asking again is always safe: what is known is known, and
+    an account that was taken already is refused.
     """
 
     async def add(self, tasks: Sequence[Task], refused: Sequence[tuple[Url, Reason]] = ()) -> list[Added]:

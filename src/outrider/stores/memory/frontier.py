@@ -163,6 +163,7 @@ class MemoryFrontier:
             was_aside = queue.site.set_aside
             queue.site = restored(queue.site, site)
             self._count_aside(queue, was_aside=was_aside)
+            self._line_up(queue)
         return sum(map(self._restore, entries)) + sum(map(self._restore_hash, hashes))
 
     # what the methods above are made of

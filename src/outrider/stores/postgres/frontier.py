@@ -19,7 +19,7 @@ from outrider.model.site import Site
 from outrider.model.task import Task
 from outrider.model.url import Url
 from outrider.policy.pace import reserve
-from outrider.policy.settle import expired, rested, written_back
+from outrider.policy.settle import expired, rested, restored, written_back
 from outrider.policy.transition import matches, revived_site
 from outrider.ports import Clock, FrontierRules
 from outrider.stores.place import Place
@@ -244,12 +244,15 @@ class PostgresFrontier(PostgresLedger):
 
     async def _restore(self, work: Work, entries: Sequence[Entry], sites: Sequence[Site], hashes: Sequence[int]) -> int:
         lines = _firsts((self._rules.identity.hash(entry.url), entry) for entry in entries)
-        await work.lock([*(entry.site for entry in entries), *(site.key for site in sites)], make=True)
+        # A site is made for what is owed there; lines that have ended need none.
+        owed = {entry.site for entry in entries if entry.state in {State.PENDING, State.WAITING}}
+        await work.lock(entry.site for entry in entries)
+        await work.lock(owed | {site.key for site in sites}, make=True)
         known = await work.known([*lines, *hashes])
         for site in sites:
             row = work.sites[site.key]
             row.know_robots(site.robots)
-            row.site = written_back(row.site, site)
+            row.site = restored(row.site, site)
         lines = {key: entry for key, entry in lines.items() if key not in known}
         for key, entry in lines.items():
             _restore_entry(work, key, entry)
@@ -289,9 +292,9 @@ def _give_back(work: Work, row: SiteRow) -> None:
 
 
 def _restore_entry(work: Work, key: int, entry: Entry) -> None:
-    row = work.sites[entry.site]
-    aside = entry.state is State.SKIPPED and row.site.set_aside and entry.reason is Reason.SITE_UNREACHABLE
-    if entry.state in {State.PENDING, State.WAITING} or (aside and entry.task is not None):
+    row = work.sites.get(entry.site)
+    aside = row is not None and row.site.set_aside and entry.reason is Reason.SITE_UNREACHABLE
+    if row is not None and (entry.state in {State.PENDING, State.WAITING} or (aside and entry.task is not None)):
         row.site = replace(row.site, admitted=row.site.admitted + 1)
         # A line that is owed has a task; if it has none, its URL is all that a visit needs.
         work.insert_owed(key, replace(entry.task or Task(entry.url), sequence=row.next_sequence()), row)
