@@ -17,6 +17,10 @@ FRONTIERS: Final[Mapping[str, str]] = {
     "memory": "outrider.stores.memory.frontier:MemoryFrontier",
     "postgres": "outrider.stores.postgres.frontier:PostgresFrontier",
     "postgresql": "outrider.stores.postgres.frontier:PostgresFrontier",
+    "redis": "outrider.stores.redis.frontier:RedisFrontier",
+    "rediss": "outrider.stores.redis.frontier:RedisFrontier",
+    "redis+cluster": "outrider.stores.redis.frontier:RedisFrontier",
+    "rediss+cluster": "outrider.stores.redis.frontier:RedisFrontier",
 }
 EXTRAS: Final[Mapping[str, str]] = {"redis": "redis", "psycopg": "postgres", "psycopg_pool": "postgres"}
 """Which extra brings a driver."""

@@ -1,0 +1,232 @@
+"""The port, over the scripts: Python decides by policy and sends values, Lua checks the token, moves and counts.
+
+Whose turn it is takes two steps, because buckets cannot be read and lent from in one: look at the heads of all, merge
+them as the policy orders them, then lend in the chosen buckets. What another worker took in between is not lent; that
+is all that can happen.
+"""
+
+from collections import defaultdict
+from collections.abc import AsyncIterator, Collection, Sequence
+from contextlib import asynccontextmanager
+from typing import Final, Self
+
+from msgspec.structs import replace
+
+from outrider.errors import ConfigError
+from outrider.model.lease import Lease
+from outrider.model.ledger import Added, Census, Filter, Leased, Settled, State
+from outrider.model.reason import Reason
+from outrider.model.settlement import Done
+from outrider.model.task import Task
+from outrider.model.url import Url
+from outrider.policy.transition import matches, revived, revived_site
+from outrider.ports import Clock, FrontierRules
+from outrider.stores.place import Place
+from outrider.stores.redis import packing
+from outrider.stores.redis.accounts import Claim, Writer, counter_of
+from outrider.stores.redis.buckets import open_buckets
+from outrider.stores.redis.heads import Head, merge, read_heads, recovery_of
+from outrider.stores.redis.ledger import RedisLedger
+from outrider.stores.redis.proposals import UNCHECKED, Proposals
+from outrider.stores.redis.server import Argument, connect
+
+_AT_ONCE: Final = 4_000
+"""Tasks a script call: a longer one would keep everybody else waiting."""
+_ROUNDS: Final = 8
+
+
+class RedisFrontier(RedisLedger):
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, place: Place, rules: FrontierRules, clock: Clock | None) -> AsyncIterator[Self]:
+        prefix = place.text("prefix", "outrider")
+        pool = place.number("pool", 16)
+        timeout = place.number("timeout", 30)
+        wanted = place.number("buckets", 0, least=0)
+        place.end()
+        if not prefix or set(prefix) & set("{}"):
+            raise ConfigError(f"{place}: prefix={prefix!r}; expected a name without braces")
+        async with connect(place, prefix=prefix, pool=pool, timeout=timeout) as server:
+            yield cls(server, await open_buckets(server, place, rules, prefix, wanted), rules, clock)
+
+    async def add(self, tasks: Sequence[Task], refused: Sequence[tuple[Url, Reason]] = ()) -> list[Added]:
+        answers: list[Added] = []
+        start = 0
+        while len(tasks) - start > _AT_ONCE:
+            answers += await self._add(tasks[start : start + _AT_ONCE], ())
+            start += _AT_ONCE
+        # What was refused comes last: a URL that is also a task here is a task.
+        answers += await self._add(tasks[start:], refused[:_AT_ONCE])
+        for later in range(_AT_ONCE, len(refused), _AT_ONCE):
+            await self._add((), refused[later : later + _AT_ONCE])
+        return answers
+
+    async def lease(self, *, sites: int, tasks: int, seconds: float) -> Leased:
+        leases: list[Lease] = []
+        next_at: dict[int, float] = {}
+        for _ in range(_ROUNDS):
+            wanted = sites - len(leases)
+            most = min(wanted, 2 * wanted // self.buckets.number + 4)
+            replies = await self.server.call_each("peek", dict.fromkeys(self.buckets.every, (self.now(), most)))
+            next_at = {bucket: float(reply[1]) for bucket, reply in replies.items() if reply[1]}
+            chosen, is_all = merge((read_heads(bucket, reply, most) for bucket, reply in replies.items()), wanted)
+            if not chosen:
+                break
+            lent = await self._lend(chosen, next_at, tasks=tasks, seconds=seconds)
+            leases += lent
+            if len(leases) >= sites or (is_all and len(lent) == len(chosen)):
+                break
+        return Leased(tuple(leases), min(next_at.values(), default=None))
+
+    async def extend(self, leases: Sequence[Lease], seconds: float) -> list[Lease | None]:
+        deadlines = await self._hold(leases, seconds)
+        return [
+            replace(lease, deadline=deadline) if deadline is not None else None
+            for lease, deadline in zip(leases, deadlines, strict=True)
+        ]
+
+    async def settle(self, accounts: Sequence[Settled]) -> list[bool]:
+        writer = Writer(self.identity, self.buckets, await self._stray_names(accounts))
+        for account in accounts:
+            writer.write(account)
+        await self._claim(writer.claims)
+        accepted = writer.answers(await self.server.call_each("settle", writer.calls()))
+        await self._let_go([claim for claim in writer.claims if claim.is_taken and not accepted[claim.account]])
+        return accepted
+
+    async def release(self, leases: Sequence[Lease]) -> None:
+        await self._hold(leases, None)
+
+    async def revive(self, wanted: Filter) -> int:
+        count = 0
+        if matches(wanted, State.SKIPPED, Reason.SITE_UNREACHABLE, wanted.site or ""):
+            count += await self._revive_sites(wanted)
+        for bucket in self.buckets.every:
+            async for lines in self.lines(bucket, wanted):
+                arguments: list[Argument] = [*self.fresh]
+                for key, entry in lines:
+                    if entry.task is not None:
+                        tail = packing.pack_tail(revived(entry.task, 0), entry.site)
+                        arguments += ("L", entry.site, key, counter_of(entry), entry.task.priority, tail)
+                count += await self.server.call("revive", bucket, arguments)
+        return count
+
+    async def census(self) -> Census:
+        calls = {bucket: ("HGETALL", self.server.key(bucket, "c")) for bucket in self.buckets.every}
+        counts: defaultdict[str, int] = defaultdict(int)
+        for reply in (await self.server.command_each(calls)).values():
+            for name, value in reply.items():
+                counts[name.decode()] += int(value)
+        reasons: dict[str, dict[Reason, int]] = {"s": {}, "d": {}}
+        for name, value in counts.items():
+            state, colon, reason = name.partition(":")
+            if colon and state in reasons and value:
+                reasons[state][Reason(reason)] = value
+        return Census(
+            discovered=counts["k:known"] + counts["x:known"],
+            pending=counts["pending"],
+            waiting=counts["waiting"],
+            fetched=counts["fetched"],
+            alias=counts["alias"],
+            skipped=reasons["s"],
+            dead=reasons["d"],
+            sites=counts["sites"],
+            leased=counts["leased"],
+            stale=counts["stale"],
+        )
+
+    # what the methods above are made of
+
+    async def _add(self, tasks: Sequence[Task], refused: Sequence[tuple[Url, Reason]]) -> list[Added]:
+        batch = Proposals(tasks, refused, self.rules)
+        strays = await self.strays((*batch.keys, *batch.refused_keys))
+        quota = self.rules.site_quota
+        front = (int(self.has_strays), quota if quota is not None else "", *self.fresh)
+        replies = await self.server.call_each("add", batch.calls(self.buckets, front, strays))
+        for bucket, reply in replies.items():
+            if reply == UNCHECKED:
+                # Bare hashes were restored since this handle last looked; nothing of the call was written.
+                self.has_strays = True
+                places, refused_places = batch.places[bucket], batch.refused_places[bucket]
+                again = [tasks[place] for place in places], [refused[place] for place in refused_places]
+                batch.note_answers(bucket, await self._add(*again))
+            else:
+                batch.note(bucket, reply)
+        return batch.answers
+
+    async def _lend(
+        self, chosen: Sequence[Head], next_at: dict[int, float], *, tasks: int, seconds: float
+    ) -> list[Lease]:
+        """Lend the chosen sites, in their order; afterwards `next_at` is true of their buckets again."""
+        await self._recover([head for head in chosen if head.lapsed])
+        calls: defaultdict[int, list[Argument]] = defaultdict(lambda: [self.now(), seconds, tasks])
+        for head in chosen:
+            calls[head.bucket].append(head.site)
+        leases: dict[str, Lease] = {}
+        for bucket, reply in (await self.server.call_each("lend", calls)).items():
+            leased_at, deadline = float(reply[0]), float(reply[1])
+            next_at.pop(bucket, None)
+            if reply[2]:
+                next_at[bucket] = float(reply[2])
+            for name, packed, details, robots, *shown in reply[3:]:
+                key = name.decode()
+                numbers = packing.read_numbers(packed)
+                site = packing.read_site(key, numbers, details, robots)
+                shown_tasks = tuple(packing.read_tasks(shown, key))
+                leases[key] = Lease(site, shown_tasks, numbers.token, leased_at, deadline)
+        return [leases[head.site] for head in chosen if head.site in leases]
+
+    async def _recover(self, heads: Sequence[Head]) -> None:
+        calls: defaultdict[int, list[Argument]] = defaultdict(list)
+        for head in heads:
+            if head.lapsed is not None:
+                calls[head.bucket] += recovery_of(head.lapsed, self.rules)
+        await self.server.call_each("settle", calls)
+
+    async def _hold(self, leases: Sequence[Lease], seconds: float | None) -> list[float | None]:
+        """The new deadline of each, None for one that is lost; without `seconds` they are given back."""
+        calls: defaultdict[int, list[Argument]] = defaultdict(
+            lambda: [self.now(), seconds if seconds is not None else ""]
+        )
+        order: list[int] = []
+        for lease in leases:
+            bucket = self.buckets.of_site(lease.site.key)
+            calls[bucket] += (lease.site.key, lease.token)
+            order.append(bucket)
+        replies = await self.server.call_each("hold", calls)
+        deadlines = {bucket: float(reply[0] or 0) for bucket, reply in replies.items()}
+        digits = {bucket: iter(reply[1]) for bucket, reply in replies.items()}
+        return [deadlines[bucket] if next(digits[bucket]) == ord("1") else None for bucket in order]
+
+    async def _stray_names(self, accounts: Sequence[Settled]) -> Collection[int]:
+        if not self.has_strays:
+            return ()
+        settlements = (settlement for account in accounts for _, settlement in account.settlements)
+        return await self.strays([self.identity.hash(done.url) for done in settlements if isinstance(done, Done)])
+
+    async def _claim(self, claims: Sequence[Claim]) -> None:
+        calls: defaultdict[int, list[Argument]] = defaultdict(list)
+        for claim in claims:
+            calls[claim.bucket] += ("+", claim.key, claim.holder)
+        replies = await self.server.call_each("claim", calls)
+        digits = {bucket: iter(reply) for bucket, reply in replies.items()}
+        for claim in claims:
+            claim.is_taken = next(digits[claim.bucket]) == ord("1")
+
+    async def _let_go(self, claims: Sequence[Claim]) -> None:
+        calls: defaultdict[int, list[Argument]] = defaultdict(list)
+        for claim in claims:
+            calls[claim.bucket] += ("-", claim.key, "")
+        await self.server.call_each("claim", calls)
+
+    async def _revive_sites(self, wanted: Filter) -> int:
+        count = 0
+        for bucket in self.buckets.every:
+            aside = await self.server.command("SMEMBERS", self.server.key(bucket, "a"))
+            names = [name.decode() for name in aside if wanted.site in {None, name.decode()}]
+            for start in range(0, len(names), _AT_ONCE):
+                call: list[Argument] = [*self.fresh]
+                for site in await self.read_sites(names[start : start + _AT_ONCE]):
+                    call += ("S", site.key, packing.pack_details(revived_site(site)))
+                count += await self.server.call("revive", bucket, call)
+        return count

@@ -1,0 +1,231 @@
+-- What is in a bucket? This file stands in front of every other script of the folder.
+--
+-- A bucket is a set of sites. All its keys share the hash tag {prefix:n}, so that a script may touch any of them, on one
+-- server and on a cluster. KEYS[1] is always <bucket>:c, and the other names are made from it:
+--
+--   <bucket>:c              hash    counters: k:known and k:sets, x:known and x:sets, strays, sites, leased, stale,
+--                                   serial, pending, waiting, fetched, alias, s:<reason> (skipped), d:<reason> (dead)
+--   <bucket>:k:<i>          set     identity hashes of all URLs of the bucket's sites, as whole numbers (see `names`)
+--   <bucket>:x:<i>          set     strays: identity hashes that were restored without their URL, so without a site
+--   <bucket>:s              hash    site -> the numbers that are decided with here, packed (see the fields below)
+--   <bucket>:d              hash    site -> what only its holder needs; opaque here, absent until the first visit
+--   <bucket>:o              hash    site -> its robots.txt files; opaque here, and apart because they are large
+--   <bucket>:r              zset    site -> when it may next be lent; absent when it owes nothing or must be left alone
+--   <bucket>:a              set     sites that are set aside
+--   <bucket>:q:<prio>:<site> list   tasks that are due at once, first come first
+--   <bucket>:w:<prio>:<site> zset   tasks that were put off, by the moment at which they are due
+--   <bucket>:h:<site>       string  what the holder of the site is shown, packed: priority, due, item, priority, ...
+--   <bucket>:e              hash    identity hash -> line of a URL that has ended and may be revived, behind its serial;
+--                                   or, behind "\255@", the site whose queue holds a page that took a name in this bucket
+--
+-- An item is its sequence number (MessagePack, so that bytes sort as numbers) and a tail that is opaque here.
+-- Numbers go back as text of 17 digits: tostring() would lose the microseconds.
+
+local call = redis.call
+local base = string.sub(KEYS[1], 1, -2)
+
+local NOT_BEFORE, FULL_AT, INTERVAL, BURST, TOKEN, SEQUENCE = 1, 2, 3, 4, 5, 6
+local ADMITTED, FLAGS, PENDING, WAITING, DEADLINE, PRIORITIES = 7, 8, 9, 10, 11, 12
+-- FLAGS: 1 set aside, 2 excluded, 3 both. DEADLINE: 0 while nobody holds the site. From PRIORITIES on: those in use.
+
+local position = 0
+local function take()
+  position = position + 1
+  return ARGV[position]
+end
+
+local function exact(number)
+  return string.format('%.17g', number)
+end
+
+-- The store's clock; a test hands in its own.
+local function moment(given)
+  if given ~= '' then return tonumber(given) end
+  local time = call('TIME')
+  return tonumber(time[1]) + tonumber(time[2]) / 1e6
+end
+
+-- counters: gathered here, written once at the end of a script
+
+local changes = {}
+
+local function count(counter, by)
+  changes[counter] = (changes[counter] or 0) + by
+end
+
+local function write_counts()
+  for counter, by in pairs(changes) do
+    if by ~= 0 then call('HINCRBY', KEYS[1], counter, by) end
+  end
+end
+
+-- Which URLs are known? Sets that stay small enough (512) to be kept as sorted arrays of 8-byte numbers. Their number
+-- grows with the data, one at a time (linear hashing): on average FULL in each, at most twice that before its split.
+
+local FULL = 200
+
+local function names(family)
+  local got = call('HMGET', KEYS[1], family .. ':known', family .. ':sets')
+  local sets, half = tonumber(got[2] or 1), 1
+  while half * 2 <= sets do half = half * 2 end
+  return {family = family, key = base .. family .. ':', known = tonumber(got[1] or 0), sets = sets, half = half}
+end
+
+local function set_of(known, hash)
+  local i = tonumber(string.sub(hash, -9)) % (known.half * 2)
+  if i >= known.sets then i = i - known.half end
+  return known.key .. i
+end
+
+local function split(known)
+  local old, new = known.key .. (known.sets - known.half), known.key .. known.sets
+  local stay, go = {}, {}
+  for _, hash in ipairs(call('SMEMBERS', old)) do
+    local i = tonumber(string.sub(hash, -9)) % (known.half * 2)
+    local side = i == known.sets and go or stay
+    side[#side + 1] = hash
+  end
+  call('DEL', old)
+  if #stay > 0 then call('SADD', old, unpack(stay)) end
+  if #go > 0 then call('SADD', new, unpack(go)) end
+  known.sets = known.sets + 1
+  if known.sets == known.half * 2 then known.half = known.sets end
+  count(known.family .. ':sets', known.sets == 2 and 2 or 1)
+end
+
+local function knows(known, hash)
+  return call('SISMEMBER', set_of(known, hash), hash) == 1
+end
+
+-- True when it was new.
+local function learn(known, hash)
+  if call('SADD', set_of(known, hash), hash) == 0 then return false end
+  known.known = known.known + 1
+  count(known.family .. ':known', 1)
+  if known.known > FULL * known.sets then split(known) end
+  return true
+end
+
+local function forget(known, hash)
+  if call('SREM', set_of(known, hash), hash) == 1 then
+    known.known = known.known - 1
+    count(known.family .. ':known', -1)
+  end
+end
+
+local function keep_line(hash, line)
+  local serial = call('HINCRBY', KEYS[1], 'serial', 1)
+  call('HSET', base .. 'e', hash, struct.pack('>d', serial) .. line)
+end
+
+-- sites
+
+local function load(site)
+  local packed = call('HGET', base .. 's', site)
+  return packed and cmsgpack.unpack(packed)
+end
+
+local function load_or_make(site, interval, burst)
+  local s = load(site)
+  if s then return s end
+  count('sites', 1)
+  return {0, 0, tonumber(interval), tonumber(burst), 0, 0, 0, 0, 0, 0, 0}
+end
+
+local function write_details(site, details, robots)
+  call('HSET', base .. 'd', site, details)
+  if robots ~= '' then call('HSET', base .. 'o', site, robots) end
+end
+
+local function is_aside(s)
+  return s[FLAGS] % 2 == 1
+end
+
+local function first_due(site, s)
+  local first = math.huge
+  for i = PRIORITIES, #s do
+    local head = call('ZRANGE', base .. 'w:' .. s[i] .. ':' .. site, 0, 0, 'WITHSCORES')
+    if head[2] then first = math.min(first, tonumber(head[2])) end
+  end
+  return first
+end
+
+-- Its place among the ready, and its numbers: the last word on a site that was changed.
+local function save(site, s)
+  call('HSET', base .. 's', site, cmsgpack.pack(s))
+  if s[PENDING] + s[WAITING] == 0 or s[FLAGS] ~= 0 then
+    call('ZREM', base .. 'r', site)
+    return
+  end
+  local at = s[NOT_BEFORE]
+  if s[DEADLINE] ~= 0 then
+    at = math.max(at, s[DEADLINE] + s[INTERVAL])
+  elseif s[PENDING] == 0 then
+    at = math.max(at, first_due(site, s))
+  end
+  call('ZADD', base .. 'r', at, site)
+end
+
+local function count_owed(s, due, by)
+  local field = due == 0 and PENDING or WAITING
+  s[field] = s[field] + by
+  if is_aside(s) then
+    count('s:site_unreachable', by)
+  else
+    count(field == PENDING and 'pending' or 'waiting', by)
+  end
+end
+
+local function use_priority(s, priority)
+  local i = PRIORITIES
+  while s[i] and s[i] > priority do i = i + 1 end
+  if s[i] ~= priority then table.insert(s, i, priority) end
+end
+
+local function put(site, s, priority, due, item, in_front)
+  use_priority(s, priority)
+  if due ~= 0 then
+    call('ZADD', base .. 'w:' .. priority .. ':' .. site, due, item)
+  else
+    call(in_front and 'LPUSH' or 'RPUSH', base .. 'q:' .. priority .. ':' .. site, item)
+  end
+end
+
+local function owe(site, s, priority, due, item)
+  put(site, s, priority, due, item)
+  count_owed(s, due, 1)
+end
+
+local function next_sequence(s)
+  s[SEQUENCE] = s[SEQUENCE] + 1
+  return cmsgpack.pack(s[SEQUENCE])
+end
+
+local function set_aside(site, s, aside)
+  if aside == is_aside(s) then return end
+  local by = aside and 1 or -1
+  s[FLAGS] = s[FLAGS] + by
+  count('s:site_unreachable', by * (s[PENDING] + s[WAITING]))
+  count('pending', -by * s[PENDING])
+  count('waiting', -by * s[WAITING])
+  call(aside and 'SADD' or 'SREM', base .. 'a', site)
+end
+
+local function shown(site)
+  local packed = call('GET', base .. 'h:' .. site)
+  return packed and cmsgpack.unpack(packed) or {}
+end
+
+-- The lease is over: what it showed and nobody settled goes back to its place, which is in front.
+local function give_back(site, s, tasks)
+  for i = #tasks - 2, 1, -3 do
+    put(site, s, tasks[i], tasks[i + 1], tasks[i + 2], true)
+  end
+  call('DEL', base .. 'h:' .. site)
+  s[DEADLINE] = 0
+  count('leased', -1)
+end
+
+local function head_of_ready()
+  return call('ZRANGE', base .. 'r', 0, 0, 'WITHSCORES')[2] or ''
+end

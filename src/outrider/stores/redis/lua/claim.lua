@@ -1,0 +1,27 @@
+-- Take names of this bucket for pages whose queue is in another one; or let go of them, when their lease was lost.
+-- A name that is taken counts as fetched here; `settle` takes that back when the page is owed on.
+--
+-- ARGV, for each name: '+' or '-'; identity hash; the site whose queue holds the page, or ''.
+-- Answers one digit a name: 1 it was free, 0 it was known.
+
+local known = names('k')
+local answers = {}
+local sign = take()
+while sign do
+  local hash, holder = take(), take()
+  local is_free = false
+  if sign == '+' then
+    is_free = learn(known, hash)
+    if is_free then count('fetched', 1) end
+    if is_free and holder ~= '' then call('HSET', base .. 'e', hash, '\255@' .. holder) end
+  else
+    forget(known, hash)
+    count('fetched', -1)
+    call('HDEL', base .. 'e', hash)
+  end
+  answers[#answers + 1] = is_free and '1' or '0'
+  sign = take()
+end
+
+write_counts()
+return table.concat(answers)

@@ -1,0 +1,26 @@
+-- What does a site owe? All of it, shown or not, in no order. Changes nothing.
+--
+-- ARGV: names of sites. Answers for each: {numbers or '', details or '', robots or '', priority, due, item, ...}.
+
+local answer = {}
+local site = take()
+while site do
+  local packed = call('HGET', base .. 's', site)
+  local read = {packed or '', call('HGET', base .. 'd', site) or '', call('HGET', base .. 'o', site) or ''}
+  local function note(priority, due, item)
+    read[#read + 1], read[#read + 2], read[#read + 3] = exact(priority), exact(due), item
+  end
+  if packed then
+    local s = cmsgpack.unpack(packed)
+    local held = shown(site)
+    for i = 1, #held, 3 do note(held[i], held[i + 1], held[i + 2]) end
+    for i = PRIORITIES, #s do
+      for _, item in ipairs(call('LRANGE', base .. 'q:' .. s[i] .. ':' .. site, 0, -1)) do note(s[i], 0, item) end
+      local later = call('ZRANGE', base .. 'w:' .. s[i] .. ':' .. site, 0, -1, 'WITHSCORES')
+      for j = 1, #later, 2 do note(s[i], tonumber(later[j + 1]), later[j]) end
+    end
+  end
+  answer[#answer + 1] = read
+  site = take()
+end
+return answer

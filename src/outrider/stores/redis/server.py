@@ -1,0 +1,165 @@
+"""Reach the server, or the cluster: one script call a bucket, all at once, from a bounded pool.
+
+Driver errors end here. What may pass by itself is `StoreUnavailable`; nothing is sent twice by the driver, because a
+script that ran before the line broke must not run again unasked. No message shows a password.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from importlib.resources import files
+from typing import Any, Final, TypeAlias
+
+from redis import exceptions
+from redis.asyncio import BlockingConnectionPool, Connection, Redis, RedisCluster, SSLConnection
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+
+from outrider.errors import ConfigError, StoreError, StoreUnavailable
+from outrider.stores.place import Place
+
+Argument: TypeAlias = bytes | str | int | float
+Arguments: TypeAlias = Sequence[Argument]
+Replies: TypeAlias = dict[int, Any]
+
+_PASSING: Final = ("BUSY", "LOADING", "MASTERDOWN", "NOREPLICAS", "UNBLOCKED", "CLUSTERDOWN", "TRYAGAIN", "READONLY")
+"""First words of answers to a server that is in trouble, starting, or failing over."""
+_WAIT_FOR_CONNECTION: Final = 30.0
+
+
+class Script:
+    """One act, with what all of them share in front."""
+
+    def __init__(self, name: str) -> None:
+        folder = files("outrider.stores.redis") / "lua"
+        self.text = f"{(folder / 'bucket.lua').read_text()}\n{(folder / f'{name}.lua').read_text()}"
+        self.sha1 = hashlib.sha1(self.text.encode(), usedforsecurity=False).hexdigest()
+
+
+class Server:
+    def __init__(self, client: "Redis | RedisCluster", place: Place, prefix: str, pool: int) -> None:
+        self._client = client
+        self._place = place
+        self._prefix = prefix
+        self._room = asyncio.Semaphore(pool)
+        self._scripts: dict[str, Script] = {}
+
+    def key(self, bucket: int, name: str) -> str:
+        return f"{{{self._prefix}:{bucket}}}:{name}"
+
+    async def command(self, *words: Argument) -> Any:  # noqa: ANN401 - whatever the command answers
+        with self._translated():
+            async with self._room:
+                return await self._client.execute_command(*words)
+
+    async def call(self, name: str, bucket: int, arguments: Arguments) -> Any:  # noqa: ANN401 - the script's answer
+        script = self._scripts.get(name)
+        if script is None:
+            script = self._scripts[name] = Script(name)
+        key = self.key(bucket, "c")
+        with self._translated():
+            async with self._room:
+                try:
+                    return await self._client.execute_command("EVALSHA", script.sha1, 1, key, *arguments)
+                except exceptions.NoScriptError:
+                    # A server that was restarted or flushed; it did nothing, so the whole text may follow.
+                    return await self._client.execute_command("EVAL", script.text, 1, key, *arguments)
+
+    async def call_each(self, name: str, calls: Mapping[int, Arguments]) -> Replies:
+        """One call a bucket, side by side, so that many buckets cost little more than one round trip."""
+        if not calls:
+            return {}
+        if len(calls) == 1:
+            ((bucket, arguments),) = calls.items()
+            return {bucket: await self.call(name, bucket, arguments)}
+        return await self._together({bucket: self.call(name, bucket, call) for bucket, call in calls.items()})
+
+    async def command_each(self, calls: Mapping[int, Sequence[Argument]]) -> Replies:
+        return await self._together({bucket: self.command(*words) for bucket, words in calls.items()})
+
+    async def _together(self, calls: Mapping[int, Any]) -> Replies:
+        # Every call is heard out before the first error is raised: none goes on behind the caller's back.
+        replies = await asyncio.gather(*calls.values(), return_exceptions=True)
+        for reply in replies:
+            if isinstance(reply, BaseException):
+                raise reply
+        return dict(zip(calls, replies, strict=True))
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        with translated(self._place):
+            yield
+
+
+@contextmanager
+def translated(place: Place) -> Iterator[None]:
+    try:
+        yield
+    except (exceptions.AuthenticationError, exceptions.AuthorizationError, exceptions.NoPermissionError) as error:
+        raise StoreError(f"{place}: the server refuses this user or password ({_first_word(error)})") from error
+    except (exceptions.ConnectionError, exceptions.TimeoutError, exceptions.SlotNotCoveredError, OSError) as error:
+        raise StoreUnavailable(f"{place}: the server cannot be reached: {error}") from error
+    except exceptions.OutOfMemoryError as error:
+        raise StoreError(f"{place}: the server is out of memory (maxmemory); nothing was written") from error
+    except exceptions.ResponseError as error:
+        if _first_word(error) in _PASSING or isinstance(
+            error, (exceptions.ClusterDownError, exceptions.TryAgainError, exceptions.ReadOnlyError)
+        ):
+            raise StoreUnavailable(f"{place}: the server cannot serve now: {error}") from error
+        raise StoreError(f"{place}: {error}") from error
+    except exceptions.RedisClusterException as error:
+        raise StoreUnavailable(f"{place}: the cluster cannot be reached: {error}") from error
+    except exceptions.RedisError as error:
+        raise StoreError(f"{place}: {error}") from error
+
+
+@asynccontextmanager
+async def connect(place: Place, *, prefix: str, pool: int, timeout: float) -> AsyncIterator[Server]:  # noqa: ASYNC109 - of every later request, not of this call
+    client = _cluster(place, pool, timeout) if is_cluster(place) else _single(place, pool, timeout)
+    try:
+        yield Server(client, place, prefix, pool)
+    finally:
+        await client.aclose()
+
+
+def is_cluster(place: Place) -> bool:
+    return place.scheme.endswith("+cluster")
+
+
+def _single(place: Place, pool: int, timeout: float) -> Redis:
+    number = place.path.strip("/") or "0"
+    if not number.isascii() or not number.isdigit():
+        raise ConfigError(f"{place}: {place.path!r} is not a database; expected a number, such as /0")
+    connections = BlockingConnectionPool(
+        max_connections=pool,
+        timeout=_WAIT_FOR_CONNECTION,
+        connection_class=SSLConnection if place.scheme.startswith("rediss") else Connection,
+        db=int(number),
+        **_common(place, timeout),
+    )
+    return Redis.from_pool(connections)
+
+
+def _cluster(place: Place, pool: int, timeout: float) -> RedisCluster:
+    if place.path.strip("/") not in {"", "0"}:
+        raise ConfigError(f"{place}: a cluster has no databases; expected no path, not {place.path!r}")
+    # Discovery takes connections of its own beside those of our calls.
+    return RedisCluster(ssl=place.scheme.startswith("rediss"), max_connections=2 * pool + 8, **_common(place, timeout))
+
+
+def _common(place: Place, timeout: float) -> dict[str, Any]:
+    return {
+        "host": place.host or "localhost",
+        "port": place.port or 6379,
+        "username": place.user or None,
+        "password": place.password or None,
+        "socket_timeout": timeout,
+        "socket_connect_timeout": timeout,
+        "retry": Retry(NoBackoff(), 0),
+        "protocol": 2,
+    }
+
+
+def _first_word(error: Exception) -> str:
+    return getattr(error, "status_code", None) or str(error).partition(" ")[0]

@@ -1,0 +1,126 @@
+"""Real Redis servers for tests: own ports, own folders, stopped at the end. A missing binary skips, and fails in CI."""
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from pathlib import Path
+from typing import Final, Self
+
+import pytest
+from redis import Redis
+from redis.exceptions import RedisError
+
+_PATIENCE: Final = 20.0
+
+
+def require_redis() -> str:
+    binary = shutil.which("redis-server")
+    if binary is None:
+        why = "redis-server is not installed, so that nothing about the Redis frontier can be shown"
+        if os.environ.get("CI") == "true":
+            pytest.fail(why)
+        pytest.skip(why)
+    return binary
+
+
+def free_port() -> int:
+    """A port whose cluster bus port (10,000 above) exists too."""
+    for _ in range(100):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = int(probe.getsockname()[1])
+        if port < 55_000:
+            return port
+    raise RuntimeError("no free port below 55000")
+
+
+class RedisServer:
+    """One `redis-server`. `kill` is as rude as a power cut of the process; `start` brings it back on the same port."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        self.binary = require_redis()
+        self.port = free_port()
+        self.folder = folder
+        self.options = options
+        self.process: subprocess.Popen[bytes] | None = None
+        folder.mkdir(parents=True, exist_ok=True)
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    def client(self) -> "Redis":
+        return Redis(port=self.port, socket_timeout=5, protocol=2)
+
+    def start(self) -> Self:
+        basics = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--dir", str(self.folder)]
+        log = ["--logfile", str(self.folder / "log")]
+        self.process = subprocess.Popen([self.binary, *basics, *log, *self.options])
+        self.wait_until_ready()
+        return self
+
+    def wait_until_ready(self) -> None:
+        until = time.monotonic() + _PATIENCE
+        while time.monotonic() < until:
+            try:
+                with self.client() as client:
+                    client.ping()
+            except RedisError as error:
+                if "NOAUTH" in str(error) or "Authentication" in str(error):
+                    return
+                time.sleep(0.02)
+            else:
+                return
+        raise RuntimeError(f"redis-server on {self.port} did not come up: {(self.folder / 'log').read_text()[-2000:]}")
+
+    def kill(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+    stop = kill
+
+
+class RedisClusterNodes:
+    """Three masters that share the slots."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        cluster = ("--cluster-enabled", "yes", "--cluster-node-timeout", "2000", *options)
+        self.nodes = [RedisServer(folder / str(number), *cluster) for number in range(3)]
+
+    @property
+    def url(self) -> str:
+        return f"redis+cluster://127.0.0.1:{self.nodes[0].port}"
+
+    def start(self) -> Self:
+        share = -(-16_384 // len(self.nodes))
+        for number, node in enumerate(self.nodes):
+            node.start()
+            with node.client() as client:
+                last = min(16_384, (number + 1) * share) - 1
+                client.execute_command("CLUSTER ADDSLOTSRANGE", number * share, last)
+                client.execute_command("CLUSTER SET-CONFIG-EPOCH", number + 1)
+                client.execute_command("CLUSTER MEET", "127.0.0.1", self.nodes[0].port)
+        self.wait_until_whole()
+        return self
+
+    def wait_until_whole(self) -> None:
+        until = time.monotonic() + _PATIENCE
+        while time.monotonic() < until:
+            if all(self._is_whole(node) for node in self.nodes):
+                return
+            time.sleep(0.05)
+        raise RuntimeError("the cluster did not come together")
+
+    def stop(self) -> None:
+        for node in self.nodes:
+            node.stop()
+
+    def _is_whole(self, node: RedisServer) -> bool:
+        with node.client() as client:
+            info = client.execute_command("CLUSTER INFO")
+        text = info.decode() if isinstance(info, bytes) else "\n".join(f"{key}:{value}" for key, value in info.items())
+        return "cluster_state:ok" in text and f"cluster_known_nodes:{len(self.nodes)}" in text
