@@ -22,7 +22,12 @@ FRONTIERS: Final[Mapping[str, str]] = {
     "redis+cluster": "outrider.stores.redis.frontier:RedisFrontier",
     "rediss+cluster": "outrider.stores.redis.frontier:RedisFrontier",
 }
-EXTRAS: Final[Mapping[str, str]] = {"redis": "redis", "psycopg": "postgres", "psycopg_pool": "postgres"}
+EXTRAS: Final[Mapping[str, str]] = {
+    "redis": "redis",
+    "hiredis": "redis",
+    "psycopg": "postgres",
+    "psycopg_pool": "postgres",
+}
 """Which extra brings a driver."""
 
 

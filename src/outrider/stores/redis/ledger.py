@@ -234,7 +234,9 @@ class RedisLedger:
         lined: set[int] = set()
         async for batch in self._scan(bucket, "e"):
             for key, line in batch.items():
-                if not line.startswith(_POINTER) or await self._is_still_there(line[len(_POINTER) :].decode(), int(key)):
+                if not line.startswith(_POINTER) or await self._is_still_there(
+                    line[len(_POINTER) :].decode(), int(key)
+                ):
                     lined.add(int(key))
         return lined
 

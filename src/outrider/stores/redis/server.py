@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, contextmanager
 from importlib.resources import files
 from typing import Any, Final, TypeAlias
 
+from hiredis import pack_command
 from redis import exceptions
 from redis.asyncio import BlockingConnectionPool, Connection, Redis, RedisCluster, SSLConnection
 from redis.asyncio.retry import Retry
@@ -26,6 +27,23 @@ Replies: TypeAlias = dict[int, Any]
 _PASSING: Final = ("BUSY", "LOADING", "MASTERDOWN", "NOREPLICAS", "UNBLOCKED", "CLUSTERDOWN", "TRYAGAIN", "READONLY")
 """First words of answers to a server that is in trouble, starting, or failing over."""
 _WAIT_FOR_CONNECTION: Final = 30.0
+
+
+class _Packed:
+    """Commands of ten thousand words are written in C: the driver's own way took a third of the time of an `add`."""
+
+    def pack_command(self, *words: Any) -> list[bytes]:
+        first = words[0]
+        name = first.encode().split() if isinstance(first, str) else [first]
+        return [pack_command((*name, *words[1:]))]
+
+
+class _Connection(_Packed, Connection):
+    pass
+
+
+class _TlsConnection(_Packed, SSLConnection):
+    pass
 
 
 class Script:
@@ -134,7 +152,7 @@ def _single(place: Place, pool: int, timeout: float) -> Redis:
     connections = BlockingConnectionPool(
         max_connections=pool,
         timeout=_WAIT_FOR_CONNECTION,
-        connection_class=SSLConnection if place.scheme.startswith("rediss") else Connection,
+        connection_class=_TlsConnection if place.scheme.startswith("rediss") else _Connection,
         db=int(number),
         **_common(place, timeout),
     )
