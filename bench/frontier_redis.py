@@ -2,7 +2,7 @@
 
     python bench/frontier_redis.py redis://127.0.0.1:6379/0 --urls 1000000 --sites 10000
 
-Needs a server of its own: it writes under prefixes of its own and empties that database in between: never point it at one that is in use.
+Needs a server of its own: it empties the database on the way. Never point it at one that is in use.
 """
 
 import argparse

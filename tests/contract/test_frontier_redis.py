@@ -6,11 +6,11 @@ from contextlib import AbstractAsyncContextManager
 import pytest
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
+from tests.services.redis import RedisServer
 
 from outrider.ports import Clock, FrontierRules
 from outrider.stores.registry import FrontierStore, open_frontier
 from outrider.testing.contracts.frontier import FrontierContract, machine
-from tests.services.redis import RedisServer
 
 
 class TestRedisFrontier(FrontierContract):

@@ -2,6 +2,8 @@
 
 import pytest
 from msgspec.structs import replace
+from tests.integration.stores.conftest import StartRedis
+from tests.services.redis import free_port
 
 from outrider.errors import ConfigError, SchemaMismatch, StoreError, StoreUnavailable
 from outrider.model.identity import Identity
@@ -9,8 +11,6 @@ from outrider.model.task import Task
 from outrider.model.url import Url
 from outrider.ports import FrontierRules
 from outrider.stores.registry import open_frontier
-from tests.integration.stores.conftest import StartRedis
-from tests.services.redis import free_port
 
 RULES = FrontierRules()
 
@@ -23,6 +23,16 @@ async def test_a_wrong_password_is_said_and_not_shown(start_redis: StartRedis) -
             pass
 
     assert not isinstance(caught.value, StoreUnavailable)
+    assert "secret" not in f"{caught.value} {caught.value.__cause__}"
+
+
+async def test_a_cluster_says_so_too(start_redis: StartRedis) -> None:
+    node = start_redis("--requirepass", "right-secret", "--cluster-enabled", "yes")
+
+    with pytest.raises(StoreError, match="refuses this user or password") as caught:
+        async with open_frontier(f"redis+cluster://:wrong-secret@127.0.0.1:{node.port}", RULES):
+            pass
+
     assert "secret" not in f"{caught.value} {caught.value.__cause__}"
 
 

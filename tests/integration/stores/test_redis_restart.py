@@ -4,6 +4,8 @@ import asyncio
 from contextlib import AsyncExitStack
 
 import pytest
+from tests.integration.stores.conftest import StartRedis
+from tests.services.redis import RedisClusterNodes
 
 from outrider.errors import StoreUnavailable
 from outrider.model.ledger import Added, Settled
@@ -13,8 +15,6 @@ from outrider.model.task import Changes, Task
 from outrider.model.url import Url
 from outrider.ports import FrontierRules
 from outrider.stores.registry import FrontierStore, open_frontier
-from tests.integration.stores.conftest import StartRedis
-from tests.services.redis import RedisClusterNodes
 
 RULES = FrontierRules()
 DURABLE = ("--appendonly", "yes", "--appendfsync", "always")

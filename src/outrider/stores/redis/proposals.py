@@ -33,9 +33,13 @@ class Proposals:
 
     def calls(self, buckets: Buckets, front: Sequence[Argument], strays: Collection[int]) -> dict[int, list[Argument]]:
         by_site: defaultdict[str, list[int]] = defaultdict(list)
+        # The links of a page lead to few origins, and finding the site of one is a sixth of our work.
+        site_of: dict[str, str] = {}
         for place, task in enumerate(self.tasks):
             if self.keys[place] not in strays:
-                by_site[buckets.site_of(task.url)].append(place)
+                origin = task.url.origin
+                site = site_of.get(origin) or site_of.setdefault(origin, buckets.site_of(task.url))
+                by_site[site].append(place)
         for place, (url, _) in enumerate(self.refused):
             if self.refused_keys[place] not in strays:
                 self.refused_places[buckets.of_site(buckets.site_of(url))].append(place)

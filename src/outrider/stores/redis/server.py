@@ -32,7 +32,7 @@ _WAIT_FOR_CONNECTION: Final = 30.0
 class _Packed:
     """Commands of ten thousand words are written in C: the driver's own way took a third of the time of an `add`."""
 
-    def pack_command(self, *words: Any) -> list[bytes]:
+    def pack_command(self, *words: Any) -> list[bytes]:  # noqa: ANN401 - the driver's own signature
         first = words[0]
         name = first.encode().split() if isinstance(first, str) else [first]
         return [pack_command((*name, *words[1:]))]
@@ -115,7 +115,7 @@ def translated(place: Place) -> Iterator[None]:
     try:
         yield
     except (exceptions.AuthenticationError, exceptions.AuthorizationError, exceptions.NoPermissionError) as error:
-        raise StoreError(f"{place}: the server refuses this user or password ({_first_word(error)})") from error
+        raise _refused(place, error) from error
     except (exceptions.ConnectionError, exceptions.TimeoutError, exceptions.SlotNotCoveredError, OSError) as error:
         raise StoreUnavailable(f"{place}: the server cannot be reached: {error}") from error
     except exceptions.OutOfMemoryError as error:
@@ -126,7 +126,9 @@ def translated(place: Place) -> Iterator[None]:
         ):
             raise StoreUnavailable(f"{place}: the server cannot serve now: {error}") from error
         raise StoreError(f"{place}: {error}") from error
-    except exceptions.RedisClusterException as error:
+    except (exceptions.RedisClusterException, exceptions.ClusterError) as error:
+        if isinstance(error.__cause__, exceptions.AuthenticationError):
+            raise _refused(place, error.__cause__) from error
         raise StoreUnavailable(f"{place}: the cluster cannot be reached: {error}") from error
     except exceptions.RedisError as error:
         raise StoreError(f"{place}: {error}") from error
@@ -179,5 +181,9 @@ def _common(place: Place, timeout: float) -> dict[str, Any]:
     }
 
 
-def _first_word(error: Exception) -> str:
+def _refused(place: Place, error: BaseException) -> StoreError:
+    return StoreError(f"{place}: the server refuses this user or password ({_first_word(error)})")
+
+
+def _first_word(error: BaseException) -> str:
     return getattr(error, "status_code", None) or str(error).partition(" ")[0]
