@@ -1,8 +1,8 @@
 """The port, over the scripts: Python decides by policy and sends values, Lua checks the token, moves and counts.
 
 Whose turn it is takes two steps, because buckets cannot be read and lent from in one: look at the heads of all, merge
-them as the policy orders them, then lend in the chosen buckets. What another worker took in between is not lent; that
-is all that can happen.
+them as the policy orders them, then lend in the chosen buckets. For what another worker took in between, the next one of
+that bucket is lent, out of turn but never twice.
 """
 
 from collections import defaultdict
@@ -174,7 +174,8 @@ class RedisFrontier(RedisLedger):
                 site = packing.read_site(key, numbers, details, robots)
                 shown_tasks = tuple(packing.read_tasks(shown, key))
                 leases[key] = Lease(site, shown_tasks, numbers.token, leased_at, deadline)
-        return [leases[head.site] for head in chosen if head.site in leases]
+        in_turn = [leases.pop(head.site) for head in chosen if head.site in leases]
+        return [*in_turn, *leases.values()]
 
     async def _recover(self, heads: Sequence[Head]) -> None:
         calls: defaultdict[int, list[Argument]] = defaultdict(list)

@@ -1,6 +1,8 @@
 -- Lend these sites, each to one holder, with their first due tasks; the politeness slot is reserved in the same step.
 --
--- ARGV: now or ''; seconds; tasks; then names of sites. One that is held, resting, or owes nothing yet is passed over.
+-- ARGV: now or ''; seconds; tasks; then names of sites. One that owes nothing yet is passed over. For one that another
+-- worker took since its caller looked, the next that is ready in the bucket is lent: many who look at the same heads at
+-- once would else come away with nothing, again and again.
 -- Answers: now; deadline; when the first site of the bucket is ready, afterwards, or ''; then for each lease:
 -- {name, numbers before the slot was reserved, details or '', robots or '', priority, due, item, ...}.
 
@@ -34,28 +36,46 @@ local function show(site, s)
   return tasks
 end
 
+local function lend(site, s)
+  local tasks = show(site, s)
+  if #tasks > 0 then
+    s[TOKEN] = s[TOKEN] + 1
+    local details, robots = call('HGET', base .. 'd', site) or '', call('HGET', base .. 'o', site) or ''
+    local lease = {site, cmsgpack.pack(s), details, robots}
+    for _, value in ipairs(tasks) do
+      lease[#lease + 1] = type(value) == 'number' and exact(value) or value
+    end
+    leases[#leases + 1] = lease
+    call('SET', base .. 'h:' .. site, cmsgpack.pack(tasks))
+    s[DEADLINE] = deadline
+    s[FULL_AT] = math.max(s[FULL_AT], now) + s[INTERVAL]
+    s[NOT_BEFORE] = math.max(s[NOT_BEFORE], s[FULL_AT] - (s[BURST] - 1) * s[INTERVAL])
+    count('leased', 1)
+  end
+  save(site, s)
+end
+
+local function is_free(s)
+  return s and s[FLAGS] == 0 and s[DEADLINE] == 0 and s[NOT_BEFORE] <= now
+end
+
+local missed = 0
 local site = take()
 while site do
   local s = load(site)
-  if s and s[FLAGS] == 0 and s[DEADLINE] == 0 and s[NOT_BEFORE] <= now then
-    local tasks = show(site, s)
-    if #tasks > 0 then
-      s[TOKEN] = s[TOKEN] + 1
-      local details, robots = call('HGET', base .. 'd', site) or '', call('HGET', base .. 'o', site) or ''
-      local lease = {site, cmsgpack.pack(s), details, robots}
-      for _, value in ipairs(tasks) do
-        lease[#lease + 1] = type(value) == 'number' and exact(value) or value
-      end
-      leases[#leases + 1] = lease
-      call('SET', base .. 'h:' .. site, cmsgpack.pack(tasks))
-      s[DEADLINE] = deadline
-      s[FULL_AT] = math.max(s[FULL_AT], now) + s[INTERVAL]
-      s[NOT_BEFORE] = math.max(s[NOT_BEFORE], s[FULL_AT] - (s[BURST] - 1) * s[INTERVAL])
-      count('leased', 1)
-    end
-    save(site, s)
-  end
+  if is_free(s) then lend(site, s) else missed = missed + 1 end
   site = take()
+end
+
+if missed > 0 then
+  local ready = call('ZRANGEBYSCORE', base .. 'r', '-inf', exact(now), 'LIMIT', 0, 4 * missed)
+  for _, other in ipairs(ready) do
+    local s = load(other)
+    if missed > 0 and is_free(s) then
+      lend(other, s)
+      missed = missed - 1
+    end
+  end
 end
 
 write_counts()
