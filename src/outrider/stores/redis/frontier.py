@@ -1,8 +1,8 @@
 """The port, over the scripts: Python decides by policy and sends values, Lua checks the token, moves and counts.
 
 Whose turn it is takes two steps, because buckets cannot be read and lent from in one: look at the heads of all, merge
-them as the policy orders them, then lend in the chosen buckets. For what another worker took in between, the next one of
-that bucket is lent, out of turn but never twice.
+them as the policy orders them, then lend in the chosen buckets. For what another worker took in between, the next one
+of that bucket is lent, out of turn but never twice.
 """
 
 from collections import defaultdict
