@@ -27,6 +27,7 @@ EXTRAS: Final[Mapping[str, str]] = {
     "hiredis": "redis",
     "psycopg": "postgres",
     "psycopg_pool": "postgres",
+    "sqlite": "outrider.stores.sqlite.frontier:SqliteFrontier",
 }
 """Which extra brings a driver."""
 

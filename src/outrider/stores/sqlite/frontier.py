@@ -1,0 +1,227 @@
+"""The embedded frontier: the port over one SQLite file, shared by all processes of one machine.
+
+`sqlite:///path/frontier.db`, or `sqlite:frontier.db` for a relative path. Options: `synchronous` (normal, full; what
+that means is said in `thread`), `wait` (seconds, for a lock), `cache` (megabytes), `known` (hashes remembered in front
+of the file, as a power of two) and `max_pages` (of 4096 bytes; 0 for no limit).
+"""
+
+import sqlite3
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final, Self, TypeVar
+
+from msgspec.json import encode
+
+from outrider.clock import SystemClock
+from outrider.errors import ConfigError, StoreError
+from outrider.model.lease import Lease
+from outrider.model.ledger import Added, Census, Entry, Filter, Leased, Settled, State
+from outrider.model.reason import Reason
+from outrider.model.site import Site
+from outrider.model.task import Task
+from outrider.model.url import Url
+from outrider.ports import Clock, FrontierRules
+from outrider.stores.place import Place
+from outrider.stores.sqlite import reading
+from outrider.stores.sqlite.acts import Acts
+from outrider.stores.sqlite.batch import DISCOVERED, FETCHED, LEASED, PENDING, SITES, STALE, WAITING, Batch
+from outrider.stores.sqlite.failures import translated
+from outrider.stores.sqlite.known import Known
+from outrider.stores.sqlite.schema import Options, bring_up, connect
+from outrider.stores.sqlite.sql import SQL
+from outrider.stores.sqlite.thread import UNANSWERED, Act, StoreThread, Transaction, Unanswered
+
+T = TypeVar("T")
+
+_MOST_ORIGINS: Final = 100_000
+
+
+class SqliteFrontier:
+    def __init__(self, place: Place, rules: FrontierRules, clock: Clock | None) -> None:
+        if place.host or not place.path:
+            raise ConfigError(f"{place}: expected sqlite:///path/to/frontier.db")
+        self._place = place
+        self._path = Path(place.path)
+        self._rules = rules
+        self._clock: Clock = clock or SystemClock()
+        self._options = Options(
+            place.text("synchronous", "normal", ("normal", "full")),
+            place.number("wait", 30),
+            place.number("cache", 64),
+            place.number("max_pages", 0, least=0),
+        )
+        self._known = Known(place.number("known", 20))
+        place.end()
+        self._origins: dict[str, int] = {}
+        self._thread = StoreThread(self._connect, self._translate)
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, place: Place, rules: FrontierRules, clock: Clock | None) -> AsyncIterator[Self]:
+        store = cls(place, rules, clock)
+        await store._thread.start()  # noqa: SLF001 - our own
+        try:
+            yield store
+        finally:
+            await store._thread.stop()  # noqa: SLF001 - our own
+
+    # the frontier
+
+    async def add(self, tasks: Sequence[Task], refused: Sequence[tuple[Url, Reason]] = ()) -> list[Added]:
+        hashes: list[int] = []
+        missing: list[int] = []
+
+        def peek(_: sqlite3.Connection) -> list[Added] | Unanswered:
+            """The hashes are made before the lock is taken; and when all are known, none is needed."""
+            identity = self._rules.identity.hash
+            hashes.extend([identity(task.url) for task in tasks])
+            missing.extend(self._known.missing(hashes))
+            return UNANSWERED if missing or refused else [Added.KNOWN] * len(tasks)
+
+        def work(acts: Acts) -> list[Added]:
+            turned_away = [(self._rules.identity.hash(url), url, reason) for url, reason in refused]
+            given = acts.add([(hashes[index], tasks[index]) for index in missing], turned_away)
+            answers = [Added.KNOWN] * len(tasks)
+            for index, answer in zip(missing, given, strict=True):
+                answers[index] = answer
+            return answers
+
+        return await self._write(work, peek, learned=lambda: [hashes[index] for index in missing])
+
+    async def lease(self, *, sites: int, tasks: int, seconds: float) -> Leased:
+        def peek(connection: sqlite3.Connection) -> Leased | Unanswered:
+            """Whoever finds nothing to do must not keep the others from working."""
+            row = connection.execute(SQL["next_ready"]).fetchone()
+            if row is None or row[0] > self._clock.now():
+                return Leased((), None if row is None else row[0])
+            return UNANSWERED
+
+        return await self._write(
+            lambda acts: acts.lease(self._clock.now(), sites=sites, tasks=tasks, seconds=seconds), peek
+        )
+
+    async def extend(self, leases: Sequence[Lease], seconds: float) -> list[Lease | None]:
+        return await self._write(lambda acts: acts.extend(leases, self._clock.now() + seconds))
+
+    async def settle(self, accounts: Sequence[Settled]) -> list[bool]:
+        return await self._write(lambda acts: acts.settle(accounts))
+
+    async def release(self, leases: Sequence[Lease]) -> None:
+        return await self._write(lambda acts: acts.release(leases))
+
+    async def revive(self, wanted: Filter) -> int:
+        def work(transaction: Transaction) -> int:
+            execute = transaction.connection.execute
+            rows = execute(SQL["revivable"], reading.wanted_values(wanted)).fetchall()
+            transaction.connection.executemany(SQL["unend"], [row[:1] for row in rows])
+            aside = [row[0] for row in execute(SQL["sites_aside"])]
+            return self._acted(transaction, lambda acts: acts.revive(wanted, rows, aside))
+
+        return await self._thread.do(Act(work))
+
+    async def census(self) -> Census:
+        rows = await self._read(lambda connection: connection.execute(SQL["counts"]).fetchall())
+        count: defaultdict[tuple[str, str], int] = defaultdict(int, {(name, reason): n for name, reason, n in rows})
+        return Census(
+            discovered=count[DISCOVERED],
+            pending=count[PENDING],
+            waiting=count[WAITING],
+            fetched=count[FETCHED],
+            alias=count[State.ALIAS.value, ""],
+            skipped={Reason(reason): n for name, reason, n in rows if name == State.SKIPPED and n},
+            dead={Reason(reason): n for name, reason, n in rows if name == State.DEAD and n},
+            sites=count[SITES],
+            leased=count[LEASED],
+            stale=count[STALE],
+        )
+
+    # the ledger
+
+    async def find(self, url: Url) -> Entry | None:
+        key = self._rules.identity.hash(url)
+        site = url.site(self._rules.site_by)
+        return await self._read(lambda connection: reading.find(connection, key, site))
+
+    async def knows(self, urls: Sequence[Url]) -> list[bool]:
+        hashes = [self._rules.identity.hash(url) for url in urls]
+        listed = encode(hashes).decode()
+        known = await self._read(lambda connection: {row[0] for row in connection.execute(SQL["known"], (listed,))})
+        return [key in known for key in hashes]
+
+    async def entries(self, wanted: Filter | None = None) -> AsyncIterator[list[Entry]]:
+        async for batch in self._all(lambda connection: reading.entries(connection, wanted or Filter())):
+            yield batch
+
+    async def hashes(self) -> AsyncIterator[list[int]]:
+        async for batch in self._all(reading.hashes):
+            yield batch
+
+    async def sites(self) -> AsyncIterator[list[Site]]:
+        async for batch in self._all(lambda connection: reading.sites(connection, self._rules.settle.pace)):
+            yield batch
+
+    async def restore(
+        self, entries: Sequence[Entry] = (), sites: Sequence[Site] = (), hashes: Sequence[int] = ()
+    ) -> int:
+        def work(acts: Acts) -> int:
+            acts.restore_sites(sites)
+            return acts.restore(entries) + acts.restore_hashes(hashes)
+
+        return await self._write(work)
+
+    # what the methods above are made of
+
+    async def _write(
+        self,
+        work: Callable[[Acts], T],
+        peek: Callable[[sqlite3.Connection], T | Unanswered] | None = None,
+        learned: Callable[[], list[int]] | None = None,
+    ) -> T:
+        def act(transaction: Transaction) -> T:
+            answer = self._acted(transaction, work)
+            if learned is not None:
+                transaction.on_commit.append(lambda: self._known.learn(learned()))
+            return answer
+
+        return await self._thread.do(Act(act, peek))
+
+    def _acted(self, transaction: Transaction, work: Callable[[Acts], T]) -> T:
+        batch = Batch(transaction.connection, self._rules.settle.pace, self._origins)
+        answer = work(Acts(batch, self._rules))
+        batch.flush()
+        if batch.new_origins:
+            transaction.on_commit.append(lambda: self._learn_origins(batch.new_origins))
+        return answer
+
+    def _learn_origins(self, origins: dict[str, int]) -> None:
+        if len(self._origins) > _MOST_ORIGINS:
+            self._origins.clear()
+        self._origins.update(origins)
+
+    async def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        return await self._thread.do(Act(lambda transaction: work(transaction.connection), writes=False))
+
+    async def _all(self, begin: Callable[[sqlite3.Connection], reading.Batches[Any]]) -> AsyncIterator[list[Any]]:
+        """A walk over everything has its own connection, thread and snapshot: the crawl goes on beside it."""
+        reader = StoreThread(lambda: connect(self._path, self._options), self._translate)
+        await reader.start()
+        try:
+            batches = await reader.peek(begin)
+            while batch := await reader.peek(lambda _: next(batches, [])):
+                yield batch
+        finally:
+            await reader.stop()
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = connect(self._path, self._options)
+        try:
+            bring_up(connection, self._place, self._rules)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _translate(self, error: sqlite3.Error) -> StoreError:
+        return translated(error, self._place, self._options.wait)

@@ -1,0 +1,129 @@
+"""Is this file ours, of our version, and made under our rules? A fresh one is made, an older one brought forward."""
+
+import hashlib
+import sqlite3
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from outrider.errors import SchemaMismatch, StoreError
+from outrider.ports import FrontierRules
+from outrider.stores.place import Place
+from outrider.stores.sqlite.failures import is_busy
+from outrider.stores.sqlite.sql import script, statements_of
+
+APPLICATION: Final = 0x4F555446
+"""In the file's header, so that another program's database is never taken for a frontier."""
+
+STEPS: Final[Sequence[str]] = (script("schema.sql"),)
+"""What makes version n of version n - 1. Steps are added, never changed: files out there were made by them."""
+
+_RETRY: Final = 0.01
+
+
+class Options(Struct, frozen=True):
+    """`wait` for another process's lock; `cache` in megabytes; `max_pages` of the file, 0 for no limit."""
+
+    synchronous: str = "normal"
+    wait: float = 30.0
+    cache: int = 64
+    max_pages: int = 0
+
+
+def connect(path: Path, options: Options) -> sqlite3.Connection:
+    if not path.parent.is_dir():
+        raise StoreError(f"{path}: there is no directory {path.parent}")
+    connection = sqlite3.connect(path, timeout=options.wait, isolation_level=None)
+    try:
+        _set_up(connection, options)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _set_up(connection: sqlite3.Connection, options: Options) -> None:
+    _use_log(connection, options.wait)
+    connection.execute(f"PRAGMA synchronous = {options.synchronous}")
+    connection.execute(f"PRAGMA cache_size = {-1024 * options.cache}")
+    # A longer log makes fewer checkpoints, and a page that changed often in between is written back once.
+    connection.execute("PRAGMA wal_autocheckpoint = 8192")
+    connection.execute(f"PRAGMA journal_size_limit = {64 * 1024 * 1024}")
+    # Some builds overwrite what is deleted with zeros; rows here are URLs, and the log holds them anyway.
+    connection.execute("PRAGMA secure_delete = OFF")
+    if options.max_pages:
+        connection.execute(f"PRAGMA max_page_count = {options.max_pages}")
+
+
+def _use_log(connection: sqlite3.Connection, wait: float) -> None:
+    """Several processes may open a fresh file at once, and the change of mode does not wait for a lock by itself."""
+    until = time.monotonic() + wait
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if not is_busy(error) or time.monotonic() > until:
+                raise
+            time.sleep(_RETRY)
+        else:
+            return
+
+
+def bring_up(connection: sqlite3.Connection, place: Place, rules: FrontierRules, steps: Sequence[str] = STEPS) -> None:
+    """Make or migrate the tables, in one transaction. Raises `SchemaMismatch`, and `StoreError` for a foreign file."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        version = _version(connection, place)
+        if version > len(steps):
+            raise SchemaMismatch(
+                f"{place}: made by a newer Outrider (schema {version}, this one knows {len(steps)}); upgrade to open it"
+            )
+        for number, step in enumerate(steps[version:], start=version + 1):
+            for statement in statements_of(step):
+                connection.execute(statement)
+            connection.execute("INSERT INTO migrations (version, applied_at) VALUES (?, ?)", (number, time.time()))
+        _agree(connection, place, rules)
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def _version(connection: sqlite3.Connection, place: Place) -> int:
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    if application == APPLICATION:
+        version: int = connection.execute("SELECT max(version) FROM migrations").fetchone()[0]
+        return version
+    if application or connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
+        raise StoreError(f"{place}: the file is a database of another program")
+    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    connection.execute("CREATE TABLE migrations (version INTEGER PRIMARY KEY, applied_at REAL NOT NULL)")
+    return 0
+
+
+def _agree(connection: sqlite3.Connection, place: Place, rules: FrontierRules) -> None:
+    """Hashes made under other rules would find nothing again: every URL would be new, and fetched twice."""
+    ours = _agreed(rules)
+    connection.executemany("INSERT OR IGNORE INTO about (name, value) VALUES (?, ?)", ours.items())
+    theirs = dict(connection.execute("SELECT name, value FROM about"))
+    other = [
+        # The seed is a secret, so only its digest is stored and neither is shown.
+        "another seed" if name == "seed" else f"{name}={theirs[name]} where this crawl has {value}"
+        for name, value in ours.items()
+        if theirs[name] != value
+    ]
+    if other:
+        raise SchemaMismatch(f"{place}: made with {', '.join(other)}; open it with those settings, or begin afresh")
+
+
+def _agreed(rules: FrontierRules) -> dict[str, str]:
+    identity = rules.identity
+    return {
+        "seed": hashlib.sha256(str(identity.seed).encode()).hexdigest(),
+        "strip_tracking": str(identity.strip_tracking).lower(),
+        "sort_query": str(identity.sort_query).lower(),
+        "site_by": rules.site_by,
+    }

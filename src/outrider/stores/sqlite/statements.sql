@@ -1,0 +1,110 @@
+-- What the frontier asks of the tables in schema.sql. `:lists` come as JSON, so that a batch is one statement.
+
+-- name: see
+INSERT OR IGNORE INTO seen SELECT value FROM json_each(?) RETURNING hash;
+
+-- name: known
+SELECT hash FROM seen WHERE hash IN (SELECT value FROM json_each(?));
+
+-- name: name_origins
+INSERT OR IGNORE INTO origins (text) SELECT value FROM json_each(?);
+
+-- name: origins
+SELECT text, id FROM origins WHERE text IN (SELECT value FROM json_each(?));
+
+-- name: make_sites
+INSERT OR IGNORE INTO sites (key) SELECT value FROM json_each(?);
+
+-- name: sites
+SELECT id, key, ready_at, deadline, token, sequence, pending, waiting, robots, shown, state
+FROM sites WHERE key IN (SELECT value FROM json_each(?));
+
+-- name: ready_sites
+SELECT id, key, ready_at, deadline, token, sequence, pending, waiting, robots, shown, state
+FROM sites WHERE ready_at <= ? ORDER BY ready_at, key LIMIT ?;
+
+-- name: every_site
+SELECT id, key, ready_at, deadline, token, sequence, pending, waiting, robots, shown, state FROM sites ORDER BY id;
+
+-- name: sites_aside
+SELECT key FROM sites WHERE aside;
+
+-- name: next_ready
+SELECT ready_at FROM sites WHERE ready_at IS NOT NULL ORDER BY ready_at LIMIT 1;
+
+-- name: write_site
+UPDATE sites
+SET ready_at = ?, deadline = ?, token = ?, sequence = ?, pending = ?, waiting = ?, aside = ?, robots = ?, shown = ?,
+    state = ?
+WHERE id = ?;
+
+-- name: robots
+SELECT files FROM robots WHERE site = ?;
+
+-- name: write_robots
+INSERT OR REPLACE INTO robots (site, files) VALUES (?, ?);
+
+-- name: queue
+INSERT INTO queue (site, rank, due_at, sequence, hash, origin, target, rest) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: first_rows
+SELECT rank, due_at, sequence, hash, text, target, rest FROM queue JOIN origins ON origins.id = origin
+WHERE site = ? AND rank > ? ORDER BY rank, due_at, sequence LIMIT ?;
+
+-- name: row
+SELECT rank, due_at, sequence, hash, text, target, rest FROM queue JOIN origins ON origins.id = origin
+WHERE site = ? AND rank = ? AND due_at = ? AND sequence = ?;
+
+-- name: first_moment
+SELECT rank, due_at FROM queue WHERE site = ? AND rank > ? ORDER BY rank, due_at LIMIT 1;
+
+-- name: unqueue
+DELETE FROM queue WHERE site = ? AND rank = ? AND due_at = ? AND sequence = ?;
+
+-- name: rewrite
+UPDATE queue SET rest = ? WHERE site = ? AND rank = ? AND due_at = ? AND sequence = ?;
+
+-- name: stray
+INSERT OR REPLACE INTO strays (hash, site) VALUES (?, ?);
+
+-- name: find_in_queue
+SELECT rank, due_at, queue.sequence, hash, text, target, rest, sites.key, sites.state
+FROM queue JOIN origins ON origins.id = origin JOIN sites ON sites.id = site
+WHERE queue.hash = ?1 AND site IN (SELECT id FROM sites WHERE key = ?2 UNION SELECT site FROM strays WHERE hash = ?1);
+
+-- name: every_row
+SELECT rank, due_at, queue.sequence, hash, text, target, rest, sites.key, sites.state
+FROM sites JOIN queue ON queue.site = sites.id JOIN origins ON origins.id = origin
+WHERE ?1 IS NULL OR sites.key = ?1
+ORDER BY sites.id, queue.sequence;
+
+-- name: end
+INSERT INTO ended (hash, state, reason, site, revivable, url, rest) VALUES (?, ?, ?, ?, ?, ?, ?);
+
+-- name: find_ended
+SELECT id, hash, state, reason, site, url, rest FROM ended WHERE hash = ?;
+
+-- name: every_ended
+SELECT id, hash, state, reason, site, url, rest FROM ended
+WHERE (?1 IS NULL OR state = ?1) AND (?2 IS NULL OR reason = ?2) AND (?3 IS NULL OR site = ?3)
+ORDER BY id;
+
+-- name: revivable
+SELECT id, hash, state, reason, site, url, rest FROM ended
+WHERE revivable AND (?1 IS NULL OR state = ?1) AND (?2 IS NULL OR reason = ?2) AND (?3 IS NULL OR site = ?3)
+ORDER BY id;
+
+-- name: unend
+DELETE FROM ended WHERE id = ?;
+
+-- name: count
+INSERT INTO counts (name, reason, n) VALUES (?, ?, ?) ON CONFLICT (name, reason) DO UPDATE SET n = n + excluded.n;
+
+-- name: counts
+SELECT name, reason, n FROM counts;
+
+-- name: note_lines
+CREATE TEMP TABLE lines AS SELECT hash FROM main.queue UNION SELECT hash FROM main.ended;
+
+-- name: bare_hashes
+SELECT hash FROM main.seen EXCEPT SELECT hash FROM temp.lines;
