@@ -42,7 +42,7 @@ class Acts:
     def add(self, proposed: Sequence[tuple[int, Task]], refused: Sequence[tuple[int, Url, Reason]]) -> list[Added]:
         """Tasks and refusals with their hashes; an answer for each task."""
         batch = self._batch
-        new = batch.see({key for key, *_ in (*proposed, *refused)})
+        new = batch.see({key for key, _ in proposed} | {key for key, _, _ in refused})
         by = self._rules.site_by
         quota = self._rules.site_quota
         fresh = [(task.url.site(by) if key in new else None, key, task) for key, task in proposed]

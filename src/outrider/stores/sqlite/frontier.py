@@ -61,11 +61,11 @@ class SqliteFrontier:
     @asynccontextmanager
     async def open(cls, place: Place, rules: FrontierRules, clock: Clock | None) -> AsyncIterator[Self]:
         store = cls(place, rules, clock)
-        await store._thread.start()  # noqa: SLF001 - our own
+        await store._thread.start()
         try:
             yield store
         finally:
-            await store._thread.stop()  # noqa: SLF001 - our own
+            await store._thread.stop()
 
     # the frontier
 

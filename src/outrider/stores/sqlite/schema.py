@@ -76,11 +76,7 @@ def bring_up(connection: sqlite3.Connection, place: Place, rules: FrontierRules,
     """Make or migrate the tables, in one transaction. Raises `SchemaMismatch`, and `StoreError` for a foreign file."""
     connection.execute("BEGIN IMMEDIATE")
     try:
-        version = _version(connection, place)
-        if version > len(steps):
-            raise SchemaMismatch(
-                f"{place}: made by a newer Outrider (schema {version}, this one knows {len(steps)}); upgrade to open it"
-            )
+        version = _version(connection, place, len(steps))
         for number, step in enumerate(steps[version:], start=version + 1):
             for statement in statements_of(step):
                 connection.execute(statement)
@@ -92,10 +88,14 @@ def bring_up(connection: sqlite3.Connection, place: Place, rules: FrontierRules,
     connection.execute("COMMIT")
 
 
-def _version(connection: sqlite3.Connection, place: Place) -> int:
+def _version(connection: sqlite3.Connection, place: Place, ours: int) -> int:
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     if application == APPLICATION:
         version: int = connection.execute("SELECT max(version) FROM migrations").fetchone()[0]
+        if version > ours:
+            raise SchemaMismatch(
+                f"{place}: made by a newer Outrider (schema {version}, this one knows {ours}); upgrade to open it"
+            )
         return version
     if application or connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
         raise StoreError(f"{place}: the file is a database of another program")

@@ -116,6 +116,7 @@ class StoreThread:
     # on the thread
 
     def _run(self, opening: Act[object]) -> None:
+        connection: sqlite3.Connection | None = None
         try:
             connection = self._connect()
         except sqlite3.Error as error:
@@ -125,7 +126,7 @@ class StoreThread:
         else:
             opening.answer = None
         _tell([opening])
-        if opening.error is None:
+        if connection is not None:
             self._serve(connection)
 
     def _serve(self, connection: sqlite3.Connection) -> None:
