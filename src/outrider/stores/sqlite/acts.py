@@ -54,21 +54,18 @@ class Acts:
                 continue
             new.remove(key)
             row = batch.sites[site]
-            if quota is not None and row.site.admitted >= quota:
+            if quota is not None and row.admitted >= quota:
                 batch.end(key, Entry(task.url, State.SKIPPED, site, task, Reason.SITE_QUOTA))
                 answers.append(Added.OVER_QUOTA)
                 continue
-            self._admit(row, key, task)
+            row.admitted += 1
+            batch.owe(row, key, task, row.next_sequence())
             answers.append(Added.NEW)
         for key, url, reason in refused:
             if key in new:
                 new.remove(key)
                 batch.end(key, Entry(url, State.SKIPPED, url.site(by), reason=reason))
         return answers
-
-    def _admit(self, row: SiteRow, key: int, task: Task) -> None:
-        row.site = replace(row.site, admitted=row.site.admitted + 1)
-        self._batch.owe(row, key, replace(task, sequence=row.next_sequence()))
 
     # lease
 
@@ -176,7 +173,7 @@ class Acts:
             key, after = self._named(key, task, after, settlement.url)
         match after:
             case Owed(next_task):
-                self._owe(row, key, next_task)
+                self._owe(row, key, next_task, next_task.sequence)
             case Ended(entry):
                 self._batch.end(key, entry)
 
@@ -190,9 +187,9 @@ class Acts:
         self._batch.end(key, alias(task, url, url.site(self._rules.site_by)))
         return new_key, renamed(after, url)
 
-    def _owe(self, row: SiteRow, key: int, task: Task) -> None:
+    def _owe(self, row: SiteRow, key: int, task: Task, sequence: int) -> None:
         """Into a queue that may not be that of its URL's own site: a redirect or another store brought it there."""
-        self._batch.owe(row, key, task)
+        self._batch.owe(row, key, task, sequence)
         if task.url.site(self._rules.site_by) != row.site.key:
             self._batch.strays.append((key, row.id))
 
@@ -214,7 +211,8 @@ class Acts:
             if isinstance(key, int) and entry.task is not None:
                 batch.counts[entry.state.value, entry.reason.value if entry.reason else ""] -= 1
                 row = batch.sites[entry.site]
-                self._owe(row, key, revived(entry.task, row.next_sequence()))
+                sequence = row.next_sequence()
+                self._owe(row, key, revived(entry.task, sequence), sequence)
                 count += 1
         return count
 
@@ -244,8 +242,8 @@ class Acts:
         if entry.task is None or not owed:
             self._batch.end(key, entry)
             return
-        row.site = replace(row.site, admitted=row.site.admitted + 1)
-        self._owe(row, key, replace(entry.task, sequence=row.next_sequence()))
+        row.admitted += 1
+        self._owe(row, key, entry.task, row.next_sequence())
 
     def restore_hashes(self, hashes: Sequence[int]) -> int:
         new = len(self._batch.see(set(hashes)))

@@ -19,7 +19,6 @@ from outrider.policy.pace import PaceLimits, fresh_pace
 from outrider.stores.sqlite.rows import (
     Spot,
     TaskRow,
-    origin_of,
     pack_ended,
     pack_robots,
     pack_shown,
@@ -47,20 +46,25 @@ STALE: Final = ("stale", "")
 class SiteRow:
     """A site with its queue's sums. `shown` maps the hashes of the tasks that its holder is shown to their spots."""
 
-    __slots__ = ("deadline", "files", "id", "pending", "robots", "sequence", "shown", "site", "token", "waiting")
+    __slots__ = (
+        *("admitted", "deadline", "files", "id", "pending", "ready_at", "robots", "sequence", "shown", "site"),
+        *("token", "waiting"),
+    )
 
     def __init__(self, row: tuple[Any, ...], limits: PaceLimits) -> None:
         self.id: int
+        self.ready_at: float | None
         self.deadline: float | None
         self.token: int
         self.sequence: int
         self.pending: int
         self.waiting: int
         self.robots: int | None
-        self.id, key, _, self.deadline, self.token, self.sequence = row[:6]
+        self.id, key, self.ready_at, self.deadline, self.token, self.sequence = row[:6]
         self.pending, self.waiting, self.robots, shown, state = row[6:]
         self.shown: dict[int, Spot] = unpack_shown(shown)
         self.site: Site = Site(key, pace=fresh_pace(limits)) if state is None else unpack_site(key, state)
+        self.admitted = self.site.admitted
         self.files: bytes | None = None
 
     def next_sequence(self) -> int:
@@ -87,7 +91,7 @@ class Batch:
         self.sites: dict[str, SiteRow] = {}
         self.counts: Counter[tuple[str, str]] = Counter()
         self.gone: list[tuple[int, int, float, int]] = []
-        self._queued: list[tuple[SiteRow, int, Task]] = []
+        self._queued: list[tuple[int, int, float, int, int, str, str, bytes]] = []
         self._ended: list[tuple[Any, ...]] = []
         self.strays: list[tuple[int, int]] = []
 
@@ -117,7 +121,6 @@ class Batch:
 
     def ready(self, now: float, most: int) -> list[SiteRow]:
         """Those whose turn it is, in order. All that was changed must have been flushed."""
-        self.sites.clear()
         return self._adopt(self._execute(SQL["ready_sites"], (now, most)))
 
     def next_ready(self) -> float | None:
@@ -154,10 +157,14 @@ class Batch:
 
     def rewrite(self, row: SiteRow, task: Task) -> None:
         spot = (row.id, -task.priority, task.due_at, task.sequence)
-        self._execute(SQL["rewrite"], (pack_task(task), *spot))
+        self._execute(SQL["rewrite"], (pack_task(task, task.url.origin), *spot))
 
-    def owe(self, row: SiteRow, key: int, task: Task) -> None:
-        self._queued.append((row, key, task))
+    def owe(self, row: SiteRow, key: int, task: Task, sequence: int) -> None:
+        url = task.url
+        cut = url.find("/", 8)
+        origin = url[:cut]
+        rest = pack_task(task, origin)
+        self._queued.append((row.id, -task.priority, task.due_at, sequence, key, origin, url[cut:], rest))
         self.tally(row, task.due_at, 1)
 
     def disown(self, row: SiteRow, spot: Spot) -> None:
@@ -189,6 +196,7 @@ class Batch:
     # writing
 
     def flush(self) -> None:
+        """Write everything, and forget what was loaded."""
         self.flush_tasks()
         if self._ended:
             self._executemany(SQL["end"], self._ended)
@@ -196,11 +204,7 @@ class Batch:
         if self.strays:
             self._executemany(SQL["stray"], self.strays)
             self.strays.clear()
-        self._executemany(SQL["write_site"], map(self._site_values, self.sites.values()))
-        for row in self.sites.values():
-            if row.files is not None:
-                self._execute(SQL["write_robots"], (row.id, row.files))
-                row.files = None
+        self._flush_sites()
         self._executemany(SQL["count"], [(*name, n) for name, n in self.counts.items() if n])
         self.counts.clear()
 
@@ -209,7 +213,7 @@ class Batch:
             self._executemany(SQL["unqueue"], self.gone)
             self.gone.clear()
         if self._queued:
-            self._name_origins({origin_of(task.url) for _, _, task in self._queued})
+            self._name_origins({row[5] for row in self._queued})
             self._executemany(SQL["queue"], self._queue_values())
             self._queued.clear()
 
@@ -222,17 +226,28 @@ class Batch:
 
     def _queue_values(self) -> Iterator[tuple[Any, ...]]:
         ids = self._origins | self.new_origins if self.new_origins else self._origins
-        for row, key, task in self._queued:
-            url = task.url
-            cut = url.find("/", 8)
-            spot = (-task.priority, task.due_at, task.sequence)
-            yield (row.id, *spot, key, ids[url[:cut]], url[cut:], pack_task(task))
+        for site, rank, due_at, sequence, key, origin, target, rest in self._queued:
+            yield site, rank, due_at, sequence, key, ids[origin], target, rest
 
-    def _site_values(self, row: SiteRow) -> tuple[Any, ...]:
-        return (
-            *(self._ready_at(row), row.deadline, row.token, row.sequence, row.pending, row.waiting),
-            *(row.site.set_aside, row.robots, pack_shown(row.shown), pack_site(row.site), row.id),
-        )
+    def _flush_sites(self) -> None:
+        moved: list[tuple[Any, ...]] = []
+        stayed: list[tuple[Any, ...]] = []
+        for row in self.sites.values():
+            values = (
+                *(row.deadline, row.token, row.sequence, row.pending, row.waiting, row.robots),
+                *(pack_shown(row.shown), pack_site(row.site, row.admitted), row.id),
+            )
+            ready_at = self._ready_at(row)
+            if ready_at is not None and ready_at == row.ready_at:
+                # Its turn has not changed, and the trees that are ordered by it need not be touched.
+                stayed.append(values)
+            else:
+                moved.append((ready_at, row.site.set_aside, *values))
+            if row.files is not None:
+                self._execute(SQL["write_robots"], (row.id, row.files))
+        self._executemany(SQL["write_site"], moved)
+        self._executemany(SQL["write_resting_site"], stayed)
+        self.sites.clear()
 
     def _ready_at(self, row: SiteRow) -> float | None:
         """When the site may next be lent; None while it owes nothing or must be left alone."""

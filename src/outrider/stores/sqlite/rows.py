@@ -69,24 +69,18 @@ class _EndedRest(Struct, omit_defaults=True):
     visits: int = field(default=0, name="n")
 
 
-def origin_of(url: str) -> str:
-    return url[: url.find("/", 8)]
-
-
-def pack_task(task: Task) -> bytes:
+def pack_task(task: Task, origin: str) -> bytes:
     """All of it but its URL and its spot. A parent of the same origin is kept as path and query."""
-    parent = task.parent
-    if parent is not None:
-        origin = origin_of(task.url)
+    parent: str | None = None
+    if task.parent is not None:
         cut = len(origin)
-        parent_text = parent[cut:] if parent.startswith(origin) and parent[cut : cut + 1] == "/" else parent[:]
-    else:
-        parent_text = None
+        same = task.parent.startswith(origin) and task.parent[cut : cut + 1] == "/"
+        parent = task.parent[cut if same else 0 :]
     return to_bytes(
         _TaskRest(
             task.depth,
             task.origin,
-            str(parent_text) if parent_text is not None else None,
+            parent,
             task.via,
             task.visits,
             task.deferrals,
@@ -130,8 +124,8 @@ def _task(url: Url, origin: str, spot: Spot, data: bytes) -> Task:
     )
 
 
-def pack_site(site: Site) -> bytes:
-    """All of it but its key and its robots.txt files."""
+def pack_site(site: Site, admitted: int) -> bytes:
+    """All of it but its key and its robots.txt files; the store itself counts what it admitted."""
     pace = site.pace
     return to_bytes(
         _SiteRest(
@@ -140,7 +134,7 @@ def pack_site(site: Site) -> bytes:
             pace.interval,
             pace.burst,
             pace.full_at,
-            site.admitted,
+            admitted,
             site.fetched,
             site.set_aside,
             site.excluded,
@@ -189,7 +183,7 @@ def unpack_shown(data: bytes | None) -> dict[int, Spot]:
 def pack_ended(key: int, entry: Entry) -> tuple[Any, ...]:
     task = entry.task
     rest = _EndedRest(
-        None if task is None else pack_task(task),
+        None if task is None else pack_task(task, entry.url.origin),
         0 if task is None else task.priority,
         0.0 if task is None else task.due_at,
         0 if task is None else task.sequence,

@@ -34,8 +34,12 @@ SELECT ready_at FROM sites WHERE ready_at IS NOT NULL ORDER BY ready_at LIMIT 1;
 
 -- name: write_site
 UPDATE sites
-SET ready_at = ?, deadline = ?, token = ?, sequence = ?, pending = ?, waiting = ?, aside = ?, robots = ?, shown = ?,
+SET ready_at = ?, aside = ?, deadline = ?, token = ?, sequence = ?, pending = ?, waiting = ?, robots = ?, shown = ?,
     state = ?
+WHERE id = ?;
+
+-- name: write_resting_site
+UPDATE sites SET deadline = ?, token = ?, sequence = ?, pending = ?, waiting = ?, robots = ?, shown = ?, state = ?
 WHERE id = ?;
 
 -- name: robots
