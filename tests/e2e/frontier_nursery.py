@@ -1,0 +1,56 @@
+"""Forks workers and kills them, as told line by line: `spawn`, `kill PID`. When nobody tells any more, all die.
+
+It is the workers' parent, so a number it kills is always that of its own child: nobody else waits for them.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+
+from outrider.stores.registry import open_frontier
+from tests.e2e.frontier_kills import RULES, Log, work
+
+
+async def crawl(url: str, log: Log, pages: int) -> None:
+    async with open_frontier(url, RULES) as frontier:
+        await work(frontier, log, pages, until_finished=False)
+
+
+def spawn(url: str, path: Path, pages: int) -> int:
+    pid = os.fork()
+    if pid:
+        return pid
+    log = Log(path)
+    try:
+        asyncio.run(crawl(url, log, pages))
+    except BaseException as error:  # noqa: BLE001 - the referee reads it, and fails the test
+        log.write("failed", repr(error))
+    os._exit(1)
+
+
+def kill(pid: int) -> None:
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+
+
+def main() -> None:
+    url, log, pages = sys.argv[1:]
+    alive: set[int] = set()
+    for line in sys.stdin:
+        match line.split():
+            case ["spawn"]:
+                pid = spawn(url, Path(log), int(pages))
+                alive.add(pid)
+                print(pid, flush=True)
+            case ["kill", pid_text]:
+                kill(int(pid_text))
+                alive.remove(int(pid_text))
+                print("killed", flush=True)
+    for pid in alive:
+        kill(pid)
+
+
+if __name__ == "__main__":
+    main()
