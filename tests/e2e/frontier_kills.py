@@ -14,6 +14,7 @@ from asyncio.subprocess import PIPE, Process
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -163,5 +164,5 @@ def read(log: Path, census: Census, kills_at_work: int) -> Story:
                 stale += 1
             case other:
                 raise AssertionError(f"a worker said: {other}")
-    gaps = [b - a for times in map(sorted, asked.values()) for a, b in zip(times, times[1:], strict=False)]
+    gaps = [b - a for times in map(sorted, asked.values()) for a, b in pairwise(times)]
     return Story(census, visits, settled, stale, min(gaps), dict(tokens), kills_at_work)

@@ -9,8 +9,9 @@ import signal
 import sys
 from pathlib import Path
 
-from outrider.stores.registry import open_frontier
 from tests.e2e.frontier_kills import RULES, Log, work
+
+from outrider.stores.registry import open_frontier
 
 
 async def crawl(url: str, log: Log, pages: int) -> None:

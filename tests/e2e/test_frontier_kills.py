@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
 from tests.e2e.frontier_kills import INTERVAL, LENT_AT_ONCE, SITES, TASKS, crawl_through_kills
 
 # A durable backend is added by saying how its URL is made from a folder of its own.
