@@ -1,8 +1,8 @@
 """The embedded frontier: the port over one SQLite file, shared by all processes of one machine.
 
 `sqlite:///path/frontier.db`, or `sqlite:frontier.db` for a relative path. Options: `synchronous` (normal, full; what
-that means is said in `thread`), `wait` (seconds, for a lock), `cache` (megabytes), `known` (hashes remembered in front
-of the file, as a power of two) and `max_pages` (of 4096 bytes; 0 for no limit).
+that means is said in `thread`), `wait` (seconds, for a lock), `cache` (megabytes), `known` (megabytes of hashes
+remembered in front of the file) and `max_pages` (of 4096 bytes; 0 for no limit).
 """
 
 import sqlite3
@@ -52,7 +52,7 @@ class SqliteFrontier:
             place.number("cache", 64),
             place.number("max_pages", 0, least=0),
         )
-        self._known = Known(place.number("known", 20))
+        self._known = Known(place.number("known", 16))
         place.end()
         self._origins: dict[str, int] = {}
         self._thread = StoreThread(self._connect, self._translate)

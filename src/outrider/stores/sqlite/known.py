@@ -9,9 +9,10 @@ from collections.abc import Iterable, Sequence
 
 
 class Known:
-    def __init__(self, bits: int) -> None:
-        self._mask = (1 << bits) - 1
-        self._slots = array("q", bytes(8 << bits))
+    def __init__(self, megabytes: int) -> None:
+        slots = 1 << ((megabytes << 17).bit_length() - 1)
+        self._mask = slots - 1
+        self._slots = array("q", [0]) * slots
         # An empty slot must hold what cannot belong there: zero belongs in the first.
         self._slots[0] = 1
 

@@ -50,8 +50,8 @@ def _set_up(connection: sqlite3.Connection, options: Options) -> None:
     connection.execute(f"PRAGMA synchronous = {options.synchronous}")
     connection.execute(f"PRAGMA cache_size = {-1024 * options.cache}")
     # A longer log makes fewer checkpoints, and a page that changed often in between is written back once.
-    connection.execute("PRAGMA wal_autocheckpoint = 8192")
-    connection.execute(f"PRAGMA journal_size_limit = {64 * 1024 * 1024}")
+    connection.execute("PRAGMA wal_autocheckpoint = 16384")
+    connection.execute(f"PRAGMA journal_size_limit = {128 * 1024 * 1024}")
     # Some builds overwrite what is deleted with zeros; rows here are URLs, and the log holds them anyway.
     connection.execute("PRAGMA secure_delete = OFF")
     if options.max_pages:

@@ -133,8 +133,11 @@ class StoreThread:
         try:
             while acts := self._take():
                 waiting = [act for act in acts if not self._peeked(connection, act)]
-                if waiting:
+                try:
                     self._perform(connection, waiting)
+                except BaseException as error:  # noqa: BLE001 - whoever waits must hear of it, else they wait for ever
+                    for act in waiting:
+                        act.error = act.error or error
                 _tell(acts)
         finally:
             connection.close()
@@ -169,6 +172,8 @@ class StoreThread:
 
     def _perform(self, connection: sqlite3.Connection, acts: list[Act[object]]) -> None:
         done: list[Callable[[], None]] = []
+        if not acts:
+            return
         try:
             # IMMEDIATE: a transaction that read first could not become a writer when another wrote in between.
             connection.execute("BEGIN IMMEDIATE" if any(act.writes for act in acts) else "BEGIN")

@@ -5,12 +5,17 @@ from hypothesis import strategies as st
 
 from outrider.stores.sqlite.known import Known
 
-hashes = st.lists(st.integers(-(1 << 63), (1 << 63) - 1) | st.integers(-9, 9), max_size=40)
+SLOTS = 1 << 17
+hashes = st.lists(
+    st.builds(lambda low, high: low + high * SLOTS, st.integers(0, 3), st.integers(-(1 << 46), (1 << 46) - 1))
+    | st.builds(lambda low, high: low + high * SLOTS, st.integers(0, 3), st.integers(-2, 2)),
+    max_size=40,
+)
 
 
 @given(learned=hashes, asked=hashes)
 def test_only_what_was_learned_is_ever_known(learned: list[int], asked: list[int]) -> None:
-    known = Known(bits=3)
+    known = Known(megabytes=1)
     known.learn(learned)
 
     missing = known.missing(asked)
@@ -19,8 +24,8 @@ def test_only_what_was_learned_is_ever_known(learned: list[int], asked: list[int
 
 
 def test_what_was_learned_last_is_known() -> None:
-    known = Known(bits=3)
+    known = Known(megabytes=1)
 
-    known.learn([0, -1, 8, 16])
+    known.learn([0, -1, SLOTS, 2 * SLOTS])
 
-    assert known.missing([16, -1, 0, 8, 5]) == [2, 3, 4]
+    assert known.missing([2 * SLOTS, -1, 0, SLOTS, 5]) == [2, 3, 4]
