@@ -21,13 +21,13 @@ FRONTIERS: Final[Mapping[str, str]] = {
     "rediss": "outrider.stores.redis.frontier:RedisFrontier",
     "redis+cluster": "outrider.stores.redis.frontier:RedisFrontier",
     "rediss+cluster": "outrider.stores.redis.frontier:RedisFrontier",
+    "sqlite": "outrider.stores.sqlite.frontier:SqliteFrontier",
 }
 EXTRAS: Final[Mapping[str, str]] = {
     "redis": "redis",
     "hiredis": "redis",
     "psycopg": "postgres",
     "psycopg_pool": "postgres",
-    "sqlite": "outrider.stores.sqlite.frontier:SqliteFrontier",
 }
 """Which extra brings a driver."""
 

@@ -91,8 +91,9 @@ class RedisLedger:
         for site in sites:
             pace = site.pace
             front: list[Argument] = ["S", site.key, site.not_before, pace.full_at, pace.interval, pace.burst]
-            back: list[Argument] = [int(site.set_aside), packing.pack_details(site), packing.pack_robots(site)]
-            calls[self.buckets.of_site(site.key)] += [*front, *back]
+            flags: list[Argument] = [int(site.set_aside), int(site.excluded)]
+            back: list[Argument] = [packing.pack_details(site), packing.pack_robots(site)]
+            calls[self.buckets.of_site(site.key)] += [*front, *flags, *back]
         await self._look_for_strays()
         strays = await self.strays([self.identity.hash(entry.url) for entry in entries])
         for entry in entries:

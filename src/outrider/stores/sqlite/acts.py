@@ -12,7 +12,7 @@ from outrider.model.site import Site
 from outrider.model.task import Task
 from outrider.model.url import Url
 from outrider.policy.pace import reserve
-from outrider.policy.settle import expired, rested, written_back
+from outrider.policy.settle import expired, rested, restored, written_back
 from outrider.policy.transition import (
     Ended,
     Next,
@@ -221,7 +221,10 @@ class Acts:
     def restore_sites(self, sites: Sequence[Site]) -> None:
         self._batch.make(site.key for site in sites)
         for site in sites:
-            self._write_back(self._batch.sites[site.key], site)
+            row = self._batch.sites[site.key]
+            was_aside = row.site.set_aside
+            row.write(restored(row.site, site))
+            self._batch.tally_aside(row, was_aside=was_aside)
 
     def restore(self, entries: Sequence[Entry]) -> int:
         batch = self._batch
@@ -229,17 +232,19 @@ class Acts:
         new = batch.see(set(keys))
         count = len(new)
         fresh = [(key, entry) for key, entry in zip(keys, entries, strict=True) if key in new]
-        batch.make(entry.site for _, entry in fresh)
+        # A site is made for what is owed there; lines that have ended need none.
+        batch.make(entry.site for _, entry in fresh if entry.state in {State.PENDING, State.WAITING})
+        batch.load(entry.site for _, entry in fresh)
         for key, entry in fresh:
             if key in new:
                 new.remove(key)
-                self._restore(batch.sites[entry.site], key, entry)
+                self._restore(batch.sites.get(entry.site), key, entry)
         return count
 
-    def _restore(self, row: SiteRow, key: int, entry: Entry) -> None:
-        was_aside = entry.state is State.SKIPPED and entry.reason is Reason.SITE_UNREACHABLE
-        owed = entry.state in {State.PENDING, State.WAITING} or (was_aside and row.site.set_aside)
-        if entry.task is None or not owed:
+    def _restore(self, row: SiteRow | None, key: int, entry: Entry) -> None:
+        is_aside = row is not None and row.site.set_aside and entry.reason is Reason.SITE_UNREACHABLE
+        is_owed = entry.state in {State.PENDING, State.WAITING} or is_aside
+        if row is None or entry.task is None or not is_owed:
             self._batch.end(key, entry)
             return
         row.admitted += 1

@@ -1,7 +1,7 @@
 -- Write what another store gave out. What is known is left alone, so that it may be repeated.
 --
 -- ARGV: interval and burst of a new site; then for each
---   a site:            S site not_before full_at interval burst aside details robots
+--   a site:            S site not_before full_at interval burst aside excluded details robots
 --   an owed task:      O site claimed hash priority due tail
 --   an ended URL:      E site claimed hash counter line       line is '' when it cannot be revived
 --   a task set aside:  A site claimed hash priority due tail line   owed if its site is set aside here too, else ended
@@ -30,6 +30,7 @@ function readers.S()
   s[FULL_AT] = math.max(s[FULL_AT], tonumber(take()))
   s[INTERVAL], s[BURST] = tonumber(take()), tonumber(take())
   set_aside(site, s, take() == '1')
+  if take() == '1' and s[FLAGS] < 2 then s[FLAGS] = s[FLAGS] + 2 end
   write_details(site, take(), take())
   save(site, s)
   return false
@@ -52,7 +53,6 @@ end
 function readers.E()
   local site, claimed, hash, counter, line = take(), take(), take(), take(), take()
   if not is_new(hash, claimed == '1') then return false end
-  save(site, load_or_make(site, interval, burst))
   if line ~= '' then keep_line(hash, line) end
   count(counter, 1)
   return true

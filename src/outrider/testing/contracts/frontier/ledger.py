@@ -9,6 +9,7 @@ import pytest
 from outrider.model.ledger import Added, Entry, Settled, State
 from outrider.model.reason import Reason
 from outrider.model.settlement import Dead, Later, Settlement
+from outrider.model.site import Site
 from outrider.model.url import Url
 from outrider.testing.clock import FakeClock
 from outrider.testing.contracts.frontier.base import RULES, START, Base, done, page, paths
@@ -61,6 +62,18 @@ class LedgerContract(Base):
         assert [[(lease.site.key, paths(lease)) for lease in leased.leases] for leased in lent] == [
             [("b.org", ["/0", "/1", "/2", "/3"]), ("a.org", ["/3", "/2"])],
         ] * 2
+
+    async def test_a_site_excluded_by_hand_stays_so_when_it_is_moved(self, name: str, clock: FakeClock) -> None:
+        """S2-3, S2-20."""
+        async with self.open(name, RULES, clock) as frontier:
+            await frontier.restore(sites=[Site("example.com", excluded=True), Site("b.org", not_before=START + 9)])
+            await frontier.add([page(1), page(1, "b.org")])
+            nothing = await frontier.lease(sites=9, tasks=9, seconds=60)
+            clock.advance(9)
+            lent = await frontier.lease(sites=9, tasks=9, seconds=60)
+
+        assert (nothing.leases, nothing.next_at) == ((), START + 9)
+        assert [lease.site.key for lease in lent.leases] == ["b.org"]
 
     async def test_many_workers_at_once_lease_every_site_exactly_once(self, name: str, clock: FakeClock) -> None:
         """H2-13, H2-14, H2-33: many handles on one store, no site twice, nothing lost."""
