@@ -262,7 +262,10 @@ async def test_robots_files_are_kept_and_replaced(path: Path) -> None:
     [
         ("sqlite://host/frontier.db", "expected sqlite:///path"),
         ("sqlite:", "expected sqlite:///path"),
-        ("sqlite:///tmp/f.db?pool=3", "no such option: pool; it knows cache, known, max_pages, synchronous, wait"),
+        (
+            "sqlite:///tmp/f.db?pool=3",
+            "no such option: pool; it knows cache, known, max_pages, mmap, synchronous, wait",
+        ),
         ("sqlite:///tmp/f.db?synchronous=off", "expected normal or full"),
     ],
 )
@@ -301,8 +304,8 @@ async def test_no_hot_statement_walks_over_a_table(path: Path, name: str) -> Non
     assert not [step for step in steps if "USE TEMP B-TREE" in step]
 
 
-async def test_each_commit_can_be_forced_to_the_disk(path: Path) -> None:
-    await opened(path, options="?synchronous=full")
+async def test_a_file_can_be_opened_with_other_options_than_it_was_made_with(path: Path) -> None:
+    await opened(path, options="?synchronous=full&mmap=64&cache=8")
     await opened(path)
 
     async with open_frontier(f"sqlite://{path}", RULES) as frontier:

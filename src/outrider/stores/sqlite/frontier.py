@@ -2,7 +2,8 @@
 
 `sqlite:///path/frontier.db`, or `sqlite:frontier.db` for a relative path. Options: `synchronous` (normal, full; what
 that means is said in `thread`), `wait` (seconds, for a lock), `cache` (megabytes), `known` (megabytes of hashes
-remembered in front of the file) and `max_pages` (of 4096 bytes; 0 for no limit).
+remembered in front of the file), `max_pages` (of 4096 bytes; 0 for no limit) and `mmap` (megabytes of the file to
+read as memory: a quarter faster on large files, but a disk that fails then kills the process instead of an act).
 """
 
 import sqlite3
@@ -51,6 +52,7 @@ class SqliteFrontier:
             place.number("wait", 30),
             place.number("cache", 64),
             place.number("max_pages", 0, least=0),
+            place.number("mmap", 0, least=0),
         )
         self._known = Known(place.number("known", 16))
         place.end()

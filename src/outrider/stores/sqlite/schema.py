@@ -25,12 +25,13 @@ _RETRY: Final = 0.01
 
 
 class Options(Struct, frozen=True):
-    """`wait` for another process's lock; `cache` in megabytes; `max_pages` of the file, 0 for no limit."""
+    """`wait` for another process's lock; `cache` and `mmap` in megabytes; `max_pages` of the file, 0 for no limit."""
 
     synchronous: str = "normal"
     wait: float = 30.0
     cache: int = 64
     max_pages: int = 0
+    mmap: int = 0
 
 
 def connect(path: Path, options: Options) -> sqlite3.Connection:
@@ -49,6 +50,7 @@ def _set_up(connection: sqlite3.Connection, options: Options) -> None:
     _use_log(connection, options.wait)
     connection.execute(f"PRAGMA synchronous = {options.synchronous}")
     connection.execute(f"PRAGMA cache_size = {-1024 * options.cache}")
+    connection.execute(f"PRAGMA mmap_size = {options.mmap * 1024 * 1024}")
     # A longer log makes fewer checkpoints, and a page that changed often in between is written back once.
     connection.execute("PRAGMA wal_autocheckpoint = 16384")
     connection.execute(f"PRAGMA journal_size_limit = {128 * 1024 * 1024}")
