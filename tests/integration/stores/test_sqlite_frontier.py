@@ -264,7 +264,7 @@ async def test_robots_files_are_kept_and_replaced(path: Path) -> None:
         ("sqlite:", "expected sqlite:///path"),
         (
             "sqlite:///tmp/f.db?pool=3",
-            "no such option: pool; it knows cache, known, max_pages, mmap, synchronous, wait",
+            "no such option: pool; it knows cache, known, max_pages, mmap",
         ),
         ("sqlite:///tmp/f.db?synchronous=off", "expected normal or full"),
     ],
