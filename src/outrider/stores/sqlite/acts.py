@@ -39,28 +39,31 @@ class Acts:
 
     # add
 
-    def add(self, proposed: Sequence[tuple[int, Task]], refused: Sequence[tuple[int, Url, Reason]]) -> list[Added]:
-        """Tasks and refusals with their hashes; an answer for each task."""
+    def add(
+        self, keys: Sequence[int], tasks: Sequence[Task], refused: Sequence[tuple[int, Url, Reason]]
+    ) -> list[Added]:
+        """Tasks and refusals with their hashes; an answer for each task. Most are known, and cost one lookup."""
         batch = self._batch
-        new = batch.see({key for key, _ in proposed} | {key for key, _, _ in refused})
+        new = batch.see({*keys, *(key for key, _, _ in refused)})
         by = self._rules.site_by
         quota = self._rules.site_quota
-        fresh = [(task.url.site(by) if key in new else None, key, task) for key, task in proposed]
-        batch.make(site for site, _, _ in fresh if site is not None)
-        answers: list[Added] = []
-        for site, key, task in fresh:
-            if site is None or key not in new:
-                answers.append(Added.KNOWN)
-                continue
+        answers = [Added.KNOWN] * len(keys)
+        fresh = [index for index, key in enumerate(keys) if key in new]
+        sites = [tasks[index].url.site(by) for index in fresh]
+        batch.make(sites)
+        for index, site in zip(fresh, sites, strict=True):
+            key, task = keys[index], tasks[index]
+            if key not in new:
+                continue  # the same URL earlier in this batch
             new.remove(key)
             row = batch.sites[site]
             if quota is not None and row.admitted >= quota:
                 batch.end(key, Entry(task.url, State.SKIPPED, site, task, Reason.SITE_QUOTA))
-                answers.append(Added.OVER_QUOTA)
+                answers[index] = Added.OVER_QUOTA
                 continue
             row.admitted += 1
             batch.owe(row, key, task, row.next_sequence())
-            answers.append(Added.NEW)
+            answers[index] = Added.NEW
         for key, url, reason in refused:
             if key in new:
                 new.remove(key)

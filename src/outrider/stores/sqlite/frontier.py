@@ -84,7 +84,7 @@ class SqliteFrontier:
 
         def work(acts: Acts) -> list[Added]:
             turned_away = [(self._rules.identity.hash(url), url, reason) for url, reason in refused]
-            given = acts.add([(hashes[index], tasks[index]) for index in missing], turned_away)
+            given = acts.add([hashes[index] for index in missing], [tasks[index] for index in missing], turned_away)
             answers = [Added.KNOWN] * len(tasks)
             for index, answer in zip(missing, given, strict=True):
                 answers[index] = answer
