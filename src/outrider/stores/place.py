@@ -23,8 +23,8 @@ class Place:
         self._options = dict(parse_qsl(parts.query, keep_blank_values=True))
         self._known: list[str] = []
         host = parts.netloc.rpartition("@")[2]
-        netloc = f"{parts.username or ''}:***@{host}" if parts.password else parts.netloc
-        self._shown = parts._replace(netloc=netloc).geturl()
+        hidden = parts._replace(netloc=f"{parts.username or ''}:***@{host}")
+        self._shown = hidden.geturl() if parts.password else url
 
     def __str__(self) -> str:
         return self._shown
