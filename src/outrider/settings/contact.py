@@ -16,7 +16,7 @@ def require_contact(settings: Settings, urls: Iterable[Url]) -> None:
         if not is_loopback(url):
             raise ConfigError(
                 f"contact = none: to visit {url.host}, its owner must be able to reach you: "
-                "set contact to your URL or e-mail address (--set contact=…, OUTRIDER_CONTACT=… or in outrider.toml)"
+                "say how (--contact you@example.org, OUTRIDER_CONTACT=…, or contact in outrider.toml)"
             )
 
 

@@ -138,6 +138,7 @@ def test_a_link_is_resolved_against_its_page(link: str, url: str) -> None:
 
 
 def test_the_parts_of_a_url_are_cut_out_on_demand() -> None:
+    """S0-9, S4-33: host, hash and the name of cached content come from the one parsed form."""
     url = Url("https://www.example.org:8443/a/b?c=d?e")
 
     assert (url.scheme, url.host, url.port) == ("https", "www.example.org", 8443)

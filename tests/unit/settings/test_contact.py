@@ -70,7 +70,7 @@ def test_beyond_this_machine_a_contact_is_needed(url: str) -> None:
         require_contact(settings_of(), [Url("http://localhost/"), Url(url)])
 
     assert Url(url).host in str(caught.value)
-    assert "set contact to your URL or e-mail address" in str(caught.value)
+    assert "say how (--contact you@example.org" in str(caught.value)
     assert "\n" not in str(caught.value)
 
 

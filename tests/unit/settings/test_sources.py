@@ -64,6 +64,7 @@ def problem_of_file(path: Path, content: bytes) -> str:
     ],
 )
 def test_the_names_of_the_seeds_are_accepted(name: str, text: str, key: str, value: object) -> None:
+    """S0-2 to S0-4, S1-2 to S1-7, S4-36 to S4-41, H0-3."""
     settings, provenance = load(environment={name: text})
 
     assert getattr(settings, key) == value

@@ -76,7 +76,7 @@ class LedgerContract(Base):
         assert [lease.site.key for lease in lent.leases] == ["b.org"]
 
     async def test_many_workers_at_once_lease_every_site_exactly_once(self, name: str, clock: FakeClock) -> None:
-        """H2-13, H2-14, H2-33: many handles on one store, no site twice, nothing lost."""
+        """C25, C33, H2-13, H2-14, H2-33: many handles on one store, no site twice, nothing lost."""
         if not self.shared:
             pytest.skip("this store belongs to one process")
         sites = [f"s{n}.org" for n in range(40)]
