@@ -9,13 +9,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from tests.hand_clock import HandClock
 
 from outrider.errors import AddressRefused, InvalidUrl
 from outrider.fetch.guard import Guard
 from outrider.fetch.resolver import Resolver
 from outrider.model.url import Url
 from outrider.policy.address import AddressRules
+from outrider.testing.clock import FakeClock
 
 PUBLIC = "93.184.215.14"
 
@@ -101,7 +101,7 @@ HONEST = texts("honest_urls.txt")
 
 
 def judged(hosts: dict[str, tuple[str, ...]], rules: AddressRules) -> Guard:
-    return Guard(Resolver(HandClock(), hosts=hosts), rules)
+    return Guard(Resolver(FakeClock(), hosts=hosts), rules)
 
 
 def test_the_table_is_as_long_as_promised() -> None:

@@ -6,7 +6,6 @@ How each notation of an address is read is `test_addresses`; here the whole clie
 from collections.abc import AsyncIterator, Sequence
 
 import pytest
-from tests.hand_clock import HandClock
 from tests.integration.fetch.dns_server import DnsServer, Reply
 from tests.security.attackers import HOLE, INSIDE, OUTSIDE, Hostile, Inside, a_client, page
 from tests.security.test_addresses import WITH_INVISIBLE_CHARACTERS, texts
@@ -21,6 +20,7 @@ from outrider.model.reason import Reason
 from outrider.model.url import Url
 from outrider.policy.address import AddressRules
 from outrider.ports import Request
+from outrider.testing.clock import FakeClock
 
 HOSTS = {
     "evil.test": [OUTSIDE],
@@ -248,7 +248,7 @@ async def test_a_line_break_in_a_location_adds_no_header_and_no_request() -> Non
 
 async def test_a_name_that_turns_inside_is_refused_where_the_socket_would_be_made(inside: Inside) -> None:
     """Rebinding against the whole transport. 127.0.0.1 is what the name was; after its TTL it is the inside."""
-    clock = HandClock()
+    clock = FakeClock()
     script: dict[str, Reply | Sequence[Reply]] = {"flip.test": [Reply(a=(OUTSIDE,)), Reply(a=(INSIDE,))]}
     rules = AddressRules(allow_private=HOLE, allow_ports=frozenset({inside.port}))
     async with (
@@ -265,7 +265,7 @@ async def test_a_name_that_turns_inside_is_refused_where_the_socket_would_be_mad
             request = Request(Url(site.url(host="flip.test")))
             first = await transport.request(request)
             again = await transport.request(request)
-            clock.at += Memory().floor
+            clock.advance(Memory().floor)
             with pytest.raises(AddressRefused, match=INSIDE.replace(".", r"\.")):
                 await transport.request(request)
 
@@ -276,7 +276,7 @@ async def test_a_name_that_turns_inside_is_refused_where_the_socket_would_be_mad
 
 async def test_a_check_that_is_fooled_once_is_not_fooled_at_the_socket(inside: Inside) -> None:
     """The second wall alone: a resolver that hands out the inside meets the veto where the socket is made."""
-    guard = Guard(Resolver(HandClock()), AddressRules(allow_private=HOLE))
+    guard = Guard(Resolver(FakeClock()), AddressRules(allow_private=HOLE))
 
     async def fooled(_url: Url) -> Pin:
         return Pin((INSIDE,))

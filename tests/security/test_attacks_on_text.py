@@ -9,7 +9,6 @@ from collections.abc import Callable
 
 import msgspec
 import pytest
-from tests.hand_clock import HandClock
 from tests.security.attackers import HOLE, OUTSIDE, Hostile, a_client, page
 
 from outrider.errors import ConfigError, DnsError, InvalidUrl
@@ -23,6 +22,7 @@ from outrider.policy.pace import parse_retry_after
 from outrider.policy.robots import disallowed_paths, parse, verdict
 from outrider.policy.robots_pattern import spell_pattern, spell_target
 from outrider.settings import settings_of
+from outrider.testing.clock import FakeClock
 
 SIZES = (100_000, 1_000_000)
 ROBOTS = 524_288
@@ -200,7 +200,7 @@ def test_a_host_cannot_explode(unit: str) -> None:
 @pytest.mark.parametrize("host", ["a" * 254, "a" * 60_000, "a." * 30_000 + "b", "a." * 127 + "b"])
 async def test_a_name_longer_than_names_can_be_is_neither_asked_nor_remembered(host: str) -> None:
     """No name server is given, and none is needed."""
-    resolver = Resolver(HandClock())
+    resolver = Resolver(FakeClock())
     with pytest.raises(DnsError) as error:
         await resolver.resolve(host)
 

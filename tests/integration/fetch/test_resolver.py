@@ -4,18 +4,18 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from tests.hand_clock import HandClock
 from tests.integration.fetch.dns_server import REFUSED, SERVFAIL, DnsServer, Reply
 
 from outrider.errors import ConfigError, DnsError, Phase, TimedOut
 from outrider.fetch.resolver import Memory, Resolver
+from outrider.testing.clock import FakeClock
 
 PUBLIC = "93.184.215.14"
 PUBLIC_6 = "2606:2800:21f:cb07:6820:80da:af6b:8b2c"
 
 
-def resolver_on(server: DnsServer, clock: HandClock | None = None, **options: object) -> Resolver:
-    return Resolver(clock or HandClock(), nameservers=[server.address], **{"timeout": 5.0, **options})  # type: ignore[arg-type]
+def resolver_on(server: DnsServer, clock: FakeClock | None = None, **options: object) -> Resolver:
+    return Resolver(clock or FakeClock(1_000_000.0), nameservers=[server.address], **{"timeout": 5.0, **options})  # type: ignore[arg-type]
 
 
 async def test_a_name_has_the_addresses_of_both_families_ipv4_first() -> None:
@@ -76,14 +76,14 @@ async def test_given_hosts_win_the_nearest_name_first(host: str, address: str) -
         "exact.inner.test": ("127.0.0.3",),
         "*": ("127.0.0.9",),
     }
-    async with Resolver(HandClock(), hosts=hosts) as resolver:
+    async with Resolver(FakeClock(1_000_000.0), hosts=hosts) as resolver:
         assert await resolver.resolve(host) == (address,)
 
 
 @pytest.mark.parametrize("addresses", [("127.0.0.1", "not-an-address"), ("127.1",), ()])
 def test_a_given_host_without_a_proper_address_is_a_config_error(addresses: tuple[str, ...]) -> None:
     with pytest.raises(ConfigError, match=r"\*\.test"):
-        Resolver(HandClock(), hosts={"*.test": addresses})
+        Resolver(FakeClock(1_000_000.0), hosts={"*.test": addresses})
 
 
 async def test_a_name_in_the_hosts_file_is_found_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,13 +98,13 @@ async def test_a_name_in_the_hosts_file_is_found_there(tmp_path: Path, monkeypat
 
 
 async def test_an_answer_is_kept_at_least_for_the_floor() -> None:
-    clock = HandClock()
+    clock = FakeClock(1_000_000.0)
     async with DnsServer({"a.example": Reply(a=(PUBLIC,), ttl=0)}) as dns, resolver_on(dns, clock) as resolver:
         await resolver.resolve("a.example")
-        clock.at += Memory().floor - 1
+        clock.advance(Memory().floor - 1)
         await resolver.resolve("a.example")
         kept = dns.count("a.example")
-        clock.at += 1
+        clock.advance(1)
         await resolver.resolve("a.example")
 
         assert (kept, dns.count("a.example")) == (1, 2)
@@ -115,7 +115,7 @@ async def test_an_answer_is_kept_at_least_for_the_floor() -> None:
     [(0, 30.0), (29, 30.0), (300, 300.0), (3_600, 3_600.0), (604_800, 3_600.0)],
 )
 async def test_the_ttl_is_honoured_between_floor_and_ceiling(ttl: int, kept_for: float) -> None:
-    clock = HandClock()
+    clock = FakeClock(1_000_000.0)
     script: dict[str, Reply | list[Reply]] = {"a.example": Reply(a=(PUBLIC,), aaaa=(PUBLIC_6,), ttl=ttl)}
     async with DnsServer({**script}) as dns, resolver_on(dns, clock) as resolver:
         await resolver.resolve("a.example")
@@ -125,25 +125,25 @@ async def test_the_ttl_is_honoured_between_floor_and_ceiling(ttl: int, kept_for:
 
 
 async def test_a_clock_set_back_does_not_prolong_an_answer() -> None:
-    clock = HandClock()
+    clock = FakeClock(1_000_000.0)
     async with DnsServer({"a.example": Reply(a=(PUBLIC,))}) as dns, resolver_on(dns, clock) as resolver:
         await resolver.resolve("a.example")
-        clock.at -= 86_400
+        clock.advance(-86_400)
         await resolver.resolve("a.example")
 
         assert dns.count("a.example") == 2
 
 
 async def test_no_such_name_is_told_apart_and_remembered() -> None:
-    clock = HandClock()
+    clock = FakeClock(1_000_000.0)
     async with DnsServer({}) as dns, resolver_on(dns, clock) as resolver:
         with pytest.raises(DnsError, match=r"gone\.example: there is no such name") as first:
             await resolver.resolve("gone.example")
-        clock.at += Memory().missing - 1
+        clock.advance(Memory().missing - 1)
         with pytest.raises(DnsError) as second:
             await resolver.resolve("gone.example")
         asked_while_remembered = dns.count("gone.example")
-        clock.at += 1
+        clock.advance(1)
         with pytest.raises(DnsError):
             await resolver.resolve("gone.example")
 
@@ -162,7 +162,7 @@ async def test_a_name_without_an_address_exists() -> None:
 
 @pytest.mark.parametrize("rcode", [SERVFAIL, REFUSED])
 async def test_a_failing_server_says_nothing_about_the_name_and_is_asked_again_soon(rcode: int) -> None:
-    clock = HandClock()
+    clock = FakeClock(1_000_000.0)
     script: dict[str, Reply | list[Reply]] = {"a.example": Reply(rcode=rcode)}
     async with DnsServer({**script}) as dns, resolver_on(dns, clock) as resolver:
         with pytest.raises(DnsError) as caught:
@@ -172,7 +172,7 @@ async def test_a_failing_server_says_nothing_about_the_name_and_is_asked_again_s
             await resolver.resolve("a.example")
         asked_at_once = dns.count("a.example")
         dns.script["a.example"] = Reply(a=(PUBLIC,))
-        clock.at += Memory().broken
+        clock.advance(Memory().broken)
 
         assert caught.value.exists
         assert asked_at_once == asked
