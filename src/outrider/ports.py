@@ -8,7 +8,7 @@ from msgspec import Struct
 from outrider.model.identity import Identity
 from outrider.model.lease import Lease
 from outrider.model.ledger import Added, Census, Entry, Filter, Leased, Settled
-from outrider.model.outcome import Headers, Timing
+from outrider.model.outcome import Headers, Timing, first_value
 from outrider.model.reason import Reason
 from outrider.model.site import Site
 from outrider.model.task import Task
@@ -48,12 +48,7 @@ class Response(Struct, frozen=True):
 
     def header(self, name: str) -> str | None:
         """The first value of a header, whatever its case."""
-        wanted, length = name.lower(), len(name)
-        for key, value in self.headers:
-            # A visit asks half a dozen times: most names are told apart by their length.
-            if len(key) == length and key.lower() == wanted:
-                return value
-        return None
+        return first_value(self.headers, name.lower())
 
 
 class Transport(Protocol):

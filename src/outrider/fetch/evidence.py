@@ -6,11 +6,10 @@ for leaves nothing behind: a URL that a skip rule refused has no record, and no 
 
 from datetime import UTC, datetime
 from functools import lru_cache
-from math import modf
 from typing import Final
 
 from outrider.fetch.visit import Haul
-from outrider.model.outcome import Failed, Fetched, Hop, Moved, NotModified, Skipped, Timing, Visit
+from outrider.model.outcome import Failed, Fetched, Hop, Moved, NotModified, Skipped, Timing, Visit, first_value
 from outrider.model.reason import Family, Reason
 from outrider.model.record import (
     ChainStep,
@@ -39,6 +38,7 @@ _STATUS: Final = {
     Skipped: PageStatus.SKIPPED,
     Failed: PageStatus.FAILED,
 }
+_THOUSANDTHS: Final = tuple(f".{number:03}Z" for number in range(1_000))
 
 
 def page_record(haul: Haul, scan_id: str = "") -> Page | None:
@@ -48,12 +48,15 @@ def page_record(haul: Haul, scan_id: str = "") -> Page | None:
         return None
     body = outcome.body if isinstance(outcome, Fetched) else None
     reason = _reason(visit)
+    took = 0.0
+    for hop in visit.hops:
+        took += hop.timing.total
     return Page(
         fetch_id=visit.id,
         scan_id=scan_id,
         url=str(visit.requested),
         status_code=status_code(visit),
-        load_time=round(_milliseconds(sum(hop.timing.total for hop in visit.hops))),
+        load_time=round(_milliseconds(took)),
         metadata=PageMetadata(
             status=_STATUS[type(outcome)],
             final_url=str(final_url(visit)),
@@ -68,7 +71,7 @@ def page_record(haul: Haul, scan_id: str = "") -> Page | None:
             reason=reason,
             content_hash=body.sha256 if body else None,
             attempts=_attempts(visit),
-            retries=sum(past.wait is not None for past in visit.tries),
+            retries=sum(past.wait is not None for past in visit.tries) if visit.tries else 0,
             truncated=body.truncated if body else False,
         ),
     )
@@ -88,11 +91,8 @@ def evidence(haul: Haul, agent: str) -> tuple[Evidence, ...]:
         _timing(visit),
         _fetch_error(visit),
     ]
-    return tuple(
-        Evidence(visit.id, str(visit.requested), content, _metadata(content))
-        for content in found
-        if content is not None
-    )
+    fetch_id, url = visit.id, str(visit.requested)
+    return tuple([Evidence(fetch_id, url, content, _metadata(content)) for content in found if content is not None])
 
 
 def final_url(visit: Visit) -> Url:
@@ -100,6 +100,8 @@ def final_url(visit: Visit) -> Url:
     if not visit.hops:
         return visit.requested
     last = visit.hops[-1]
+    if last.location is None:
+        return last.url
     step = next_hop(last.url, last.status, last.location, (), RedirectRules())
     return step.url if isinstance(step, Follow | Leave) else last.url
 
@@ -123,17 +125,19 @@ def last_answer(visit: Visit) -> Hop | None:
 def error_message(visit: Visit) -> str | None:
     """Why there is no content: the reason, and what is known of it. None for a success and for a page that moved."""
     match visit.outcome:
+        case Fetched() | NotModified() | Moved():
+            return None
         case Failed(failure):
             return f"{failure.reason}: {failure.detail}" if failure.detail else str(failure.reason)
         case Skipped(reason, detail):
             return f"{reason}: {detail}" if detail else str(reason)
-        case _:
-            return None
 
 
 def _was_looked_at(visit: Visit) -> bool:
+    if visit.hops:
+        return True
     reason = _reason(visit)
-    return bool(visit.hops) or reason is None or reason.family is not Family.ADMISSION
+    return reason is None or reason.family is not Family.ADMISSION
 
 
 def _attempts(visit: Visit) -> int:
@@ -168,9 +172,11 @@ def _robots_check(haul: Haul, agent: str) -> RobotsCheck | None:
 
 def _chain(visit: Visit) -> RedirectChain | None:
     """Kept as far as it went when a redirect was the end of it."""
-    reason = _reason(visit)
-    ended_by_redirect = reason is not None and reason.family is Family.REDIRECT
-    return RedirectChain(tuple(map(_step, visit.hops))) if visit.redirects or ended_by_redirect else None
+    if not visit.redirects:
+        reason = _reason(visit)
+        if reason is None or reason.family is not Family.REDIRECT:
+            return None
+    return RedirectChain(tuple(map(_step, visit.hops)))
 
 
 def _step(hop: Hop) -> ChainStep:
@@ -231,48 +237,51 @@ def _metadata(content: EvidenceContent) -> dict[str, str | int | float | bool | 
                 "redirectCount": content.redirect_count,
                 "success": content.success,
             }
-        case HttpHeaders(headers):
-            named = {name.lower(): value for name, value in reversed(headers)}
+        case HttpHeaders():
+            headers = content.headers
             return {
                 "headerCount": len(headers),
-                "contentType": named.get("content-type"),
-                "server": named.get("server"),
+                "contentType": first_value(headers, "content-type"),
+                "server": first_value(headers, "server"),
             }
-        case RedirectChain(steps):
+        case RedirectChain():
+            steps = content.steps
             return {"count": sum(step.location is not None for step in steps), "finalUrl": steps[-1].url}
-        case RobotsCheck(allowed, sure, reason):
-            return {"allowed": allowed, "confidence": sure, "reason": reason}
-        case FetchTiming(start, end, duration):
-            return {"startTime": start, "endTime": end, "duration": duration}
+        case RobotsCheck():
+            return {"allowed": content.allowed, "confidence": content.confidence, "reason": content.reason}
+        case FetchTiming():
+            return {"startTime": content.start_time, "endTime": content.end_time, "duration": content.duration}
         case FetchError():
             return {"errorType": content.error_type, "statusCode": content.status_code}
 
 
 def _reason(visit: Visit) -> Reason | None:
     match visit.outcome:
+        case Fetched() | NotModified() | Moved():
+            return None
         case Failed(failure):
             return failure.reason
         case Skipped(reason):
             return reason
-        case _:
-            return None
 
 
 def _content_type(visit: Visit) -> str | None:
     """As the server said it, else what the content looks like."""
     answer = last_answer(visit)
-    said = (value for name, value in (answer.headers if answer else ()) if name.lower() == "content-type")
-    return next(said, visit.outcome.body.content_type if isinstance(visit.outcome, Fetched) else None)
+    said = first_value(answer.headers, "content-type") if answer else None
+    if said is None and isinstance(visit.outcome, Fetched):
+        return visit.outcome.body.content_type
+    return said
 
 
 def _milliseconds(seconds: float) -> float:
-    return max(0.0, round(seconds * 1000, 3))
+    return round(seconds * 1000, 3) if seconds > 0 else 0.0
 
 
 def _iso(at: float) -> str:
-    fraction, second = modf(at)
-    microseconds = round(fraction * 1_000_000)  # a million at times: then it is the next second
-    return f"{_iso_second(int(second) + microseconds // 1_000_000)}.{microseconds // 1_000 % 1_000:03}Z"
+    # By the microsecond, because 1.001 is a little less than that in binary.
+    second, thousandth = divmod(round(at * 1_000_000) // 1_000, 1_000)
+    return _iso_second(second) + _THOUSANDTHS[thousandth]
 
 
 @lru_cache(maxsize=256)

@@ -13,6 +13,16 @@ Headers: TypeAlias = tuple[tuple[str, str], ...]
 """As received, in order; repeated names stay repeated."""
 
 
+def first_value(headers: Headers, name: str) -> str | None:
+    """Of the header of that name, which is given in lower case."""
+    length = len(name)
+    for key, value in headers:
+        # A visit asks ten times: most names are told apart by their length.
+        if len(key) == length and key.lower() == name:
+            return value
+    return None
+
+
 class Scope(StrEnum):
     """Whose fault a failure is."""
 
@@ -149,4 +159,7 @@ class Visit(Struct, frozen=True):
 
     @property
     def redirects(self) -> int:
-        return sum(hop.location is not None for hop in self.hops)
+        count = 0
+        for hop in self.hops:  # a loop, not a sum: nearly all visits have one hop, and it is asked four times each
+            count += hop.location is not None
+        return count
