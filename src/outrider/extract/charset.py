@@ -38,9 +38,8 @@ class Charset(Struct, frozen=True):
 
 def sniff_charset(data: bytes, header_charset: str | None) -> Charset:
     """The character set of a text: always one that `to_text` can decode."""
-    for mark, name in _MARKS:
-        if data.startswith(mark):
-            return Charset(name, "bom")
+    if data.startswith(_ANY_MARK):
+        return Charset(next(name for mark, name in _MARKS if data.startswith(mark)), "bom")
     if header_charset and (named := canonical(header_charset)):
         return Charset(named, "header")
     if declared := _declared(data[:_DECLARED_WITHIN].lower()):
@@ -97,6 +96,24 @@ _ATTRIBUTE: Final = re.compile(
     rb"[\t\n\f\r /]*([^\t\n\f\r />][^\t\n\f\r />=]*)"
     rb"""(?:[\t\n\f\r ]*=[\t\n\f\r ]*(?:"([^"]*)"|'([^']*)'|([^\t\n\f\r >"'][^\t\n\f\r >]*)?))?"""
 )
+_USUAL: Final = re.compile(
+    rb"""
+    (?: [^<]* <
+        (?: ! [^>-] [^>]*
+          | (?! meta [\t\n\f\r /] )  /? [a-z][a-z0-9]*
+            (?: [\t\n\f\r ]+ [a-z][a-z0-9:_-]* (?: = (?: "[^"]*" | '[^']*' | [^\t\n\f\r <>"'=/]+ ) )? )*+
+            [\t\n\f\r ]* /?
+        ) >
+    )*+
+    [^<]* < meta [\t\n\f\r ]+ charset= (?: "([^"]*)" | '([^']*)' | ([^\t\n\f\r >"'][^\t\n\f\r >]*) )
+    """,
+    re.VERBOSE,
+)
+"""How most pages begin: tags written by the book, then a meta element whose first attribute is the charset.
+
+One step instead of five for each tag. What it does not match is read tag by tag, and means the same if it does match.
+"""
+
 _CONTENT: Final = re.compile(
     rb"""charset[\t\n\f\r ]*=[\t\n\f\r ]*(?:"([^"]*)"|'([^']*)'|([^\t\n\f\r ;"'][^\t\n\f\r ;]*))"""
 )
@@ -112,6 +129,9 @@ def _declared(head: bytes) -> str | None:
 
 
 def _in_meta(head: bytes) -> str | None:
+    usual = _USUAL.match(head)
+    if usual and (named := _named_inside(usual[usual.lastindex or 0])):
+        return named
     at = head.find(b"<")
     while at >= 0:
         if head.startswith(b"<!--", at):
@@ -158,6 +178,7 @@ def _named_inside(label: bytes) -> str | None:
 _UTF_16BE: Final = b"\xfe\xff"
 _UTF_16LE: Final = b"\xff\xfe"
 _MARKS: Final = ((b"\xef\xbb\xbf", "utf-8"), (_UTF_16BE, "utf-16be"), (_UTF_16LE, "utf-16le"))
+_ANY_MARK: Final = tuple(mark for mark, _ in _MARKS)
 _BINARY: Final = bytes({*range(0x20)} - {*b"\t\n\f\r\x1b"})
 
 
