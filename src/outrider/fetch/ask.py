@@ -87,7 +87,8 @@ class Asker:
         finally:
             hold.answered()
         # Where a redirect leads is not for this file to judge.
-        if 200 <= response.status < 300 or is_redirect(response.status):
+        status = response.status
+        if 200 <= status < 300 or is_redirect(status):
             return response, None
         retry_after = parse_retry_after(response.header("retry-after"), self._clock.now())
-        return response, classify(response.status, retry_after=retry_after, conditional=conditional)
+        return response, classify(status, retry_after=retry_after, conditional=conditional)

@@ -68,8 +68,8 @@ class Hold:
         while True:
             now = self._clock.now()
             at = max(now, ready_at(held.site))
-            held.site = reserve(held.site, at)
-            held.booked = ready_at(held.site)
+            held.site = site = reserve(held.site, at)
+            held.booked = ready_at(site)
             if at > now:
                 await self._clock.sleep(at - now)
                 # Places taken here have moved the site's next turn just as far as booked; whatever is beyond is
@@ -84,5 +84,5 @@ class Hold:
     def answered(self) -> None:
         """The answer is there, or will not come: the pause before the next request begins."""
         held = self._held
-        held.site = completed(held.site, self._clock.now())
-        held.booked = max(held.booked, ready_at(held.site))
+        held.site = site = completed(held.site, self._clock.now())
+        held.booked = max(held.booked, ready_at(site))

@@ -64,7 +64,8 @@ class _Known(Struct, frozen=True):
 
     @property
     def blocked(self) -> Failure | None:
-        return self.failure if self.failure is not None and self.failure.reason is Reason.BLOCKED_ADDRESS else None
+        failure = self.failure
+        return failure if failure is not None and failure.reason is Reason.BLOCKED_ADDRESS else None
 
     @property
     def weight(self) -> int:
@@ -85,17 +86,21 @@ class RobotsTexts:
         """`hold` is the site's of this URL, held by the caller until this returns."""
         if not self._settings.respect:
             return Judged(RobotsVerdict(allowed=True, basis=RobotsBasis.NOT_ASKED))
-        known = await self._known(url.origin, hold)
+        origin = url.origin
+        known = self._remembered(origin, hold)
+        if known is None or known.file.expires_at <= self._clock.now():
+            known = await self._learned(origin, hold)
+        self._carry(known, hold)
         if known.blocked:
             return Judged(Defer(known.blocked.detail), failure=known.blocked)
         verdict = judge(known.file, known.rules, url.target, self._settings.agent, self._settings.unreachable)
         return Judged(verdict, known.file, known.rules, self._as_of_now(known))
 
-    async def _known(self, origin: str, hold: Hold) -> _Known:
+    async def _learned(self, origin: str, hold: Hold) -> _Known:
+        """Ask for the file, unless somebody is doing so already: then it is known when they are done."""
         while True:
             known = self._remembered(origin, hold)
             if known is not None and known.file.expires_at > self._clock.now():
-                self._carry(known, hold)
                 return known
             asking = self._asking.get(origin)
             if asking is None:
@@ -111,9 +116,9 @@ class RobotsTexts:
     def _remembered(self, origin: str, hold: Hold) -> _Known | None:
         """The newer of what this process knows and what came with the site."""
         known = self._cache.get(origin)
-        carried = next((file for file in hold.site.robots if file.origin == origin), None)
-        if carried is not None and (known is None or carried.fetched_at > known.file.fetched_at):
-            known = self._remember(carried)
+        for carried in hold.site.robots:
+            if carried.origin == origin and (known is None or carried.fetched_at > known.file.fetched_at):
+                known = self._remember(carried)
         if known is not None:
             self._cache.move_to_end(origin)
         return known
@@ -143,9 +148,7 @@ class RobotsTexts:
             http_status=response.status if response is not None else None,
             detail=failure.detail if failure is not None else "",
         )
-        known = self._remember(file, failure)
-        self._carry(known, hold)
-        return known
+        return self._remember(file, failure)
 
     async def _follow(self, url: Url, hold: Hold) -> tuple[Response | None, Failure | None]:
         """Redirects are followed even to another site (RFC 9309 2.3.1.2): it is one small request a day."""
@@ -194,10 +197,12 @@ class RobotsTexts:
     def _carry(self, known: _Known, hold: Hold) -> None:
         """Let the site's state have the file. That our guard refused an address is no knowledge about the site."""
         file, robots = known.file, hold.site.robots
-        is_there = any(other.origin == file.origin and other.fetched_at >= file.fetched_at for other in robots)
-        if not is_there and not known.blocked:
+        for other in robots:
+            if other is file or (other.origin == file.origin and other.fetched_at >= file.fetched_at):
+                return
+        if not known.blocked:
             others = (other for other in robots if other.origin != file.origin)
-            hold.site = replace(hold.site, robots=_newest((*others, file)))
+            hold.site = replace(hold.site, robots=_newest((*others, file)) if robots else (file,))
 
     def _remember(self, file: RobotsFile, failure: Failure | None = None) -> _Known:
         rules = parse(file.body, self._settings.max_bytes) if file.body is not None else None

@@ -65,6 +65,8 @@ def heed_crawl_delay(site: Site, crawl_delay: float | None, limits: PaceLimits) 
         return TooSlow(crawl_delay)
     pace = site.pace
     base = max(limits.delay, crawl_delay or 0.0)
+    if base == pace.base == pace.interval and _bucket_opens(pace) <= site.not_before:
+        return site  # heeded already, as for nearly every page
     interval = base + max(0.0, pace.interval - pace.base)
     full_at = pace.full_at + max(0.0, interval - pace.interval) if pace.full_at else 0.0
     return _with_pace(site, replace(pace, base=base, interval=interval, full_at=full_at))
@@ -116,4 +118,7 @@ def _bucket_opens(pace: Pace) -> float:
 
 
 def _with_pace(site: Site, pace: Pace) -> Site:
-    return replace(site, pace=pace, not_before=max(site.not_before, _bucket_opens(pace)))
+    opens = _bucket_opens(pace)
+    if opens > site.not_before:
+        return replace(site, pace=pace, not_before=opens)
+    return replace(site, pace=pace)

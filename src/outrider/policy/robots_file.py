@@ -107,7 +107,8 @@ class RobotsRules(Struct, frozen=True, dict=True):
 
     def standing(self, agent: str) -> Standing | None:
         """By the groups that name the agent, else by those for everybody."""
-        return self.standings.get(_token(agent)) or self.standings.get("*")
+        standings = self.standings
+        return standings.get(_token(agent)) or standings.get("*")
 
 
 class _Draft:
