@@ -23,6 +23,7 @@ page. More goes to a thread, where the libraries that do the work let go of the 
 _WITHOUT_CONTENT: Final = frozenset({204, 205})
 """RFC 9110 15.3.5, 15.3.6: whatever type they claim."""
 
+_NO_VALIDATORS: Final = Validators()
 _VALIDATOR: Final = re.compile(r"[ -~\x80-\xff]{1,1024}")
 """What may be sent back as it came: one line, of a length that is worth keeping for every page."""
 
@@ -69,12 +70,12 @@ def read_page(
 
 def validators_of(response: Response, sent: Validators | None = None) -> Validators:
     """Those of the answer; where a 304 does not repeat them, those that were `sent` still hold (C16, H0-10)."""
-    known = sent or Validators()
     etag, last_modified = response.header("etag"), response.header("last-modified")
-    return Validators(
-        etag if is_sendable(etag) else known.etag,
-        last_modified if is_sendable(last_modified) else known.last_modified,
-    )
+    if not is_sendable(etag):
+        etag = sent.etag if sent else None
+    if not is_sendable(last_modified):
+        last_modified = sent.last_modified if sent else None
+    return Validators(etag, last_modified) if etag or last_modified else _NO_VALIDATORS
 
 
 def is_sendable(validator: str | None) -> bool:

@@ -11,7 +11,7 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from outrider.fetch.ask import Asker, Reply
+from outrider.fetch.ask import Asker
 from outrider.fetch.body import BodyLimits
 from outrider.fetch.content import is_heavy, is_sendable, read_page, validators_of
 from outrider.fetch.hold import Hold
@@ -40,6 +40,7 @@ from outrider.policy.robots import Defer
 from outrider.ports import Clock, Request, Response
 
 _HEADERS: Final = MappingProxyType({"Accept": "text/html,application/xhtml+xml;q=0.9,*/*;q=0.5"})
+_ARRIVED: Final = Arrived()
 
 
 class VisitRules(Struct, frozen=True):
@@ -65,6 +66,8 @@ class Haul(Struct, frozen=True):
 
 class _Journey:
     """What has happened so far in one visit."""
+
+    __slots__ = ("content", "hops", "judged", "response", "tries")
 
     def __init__(self) -> None:
         self.hops: list[Hop] = []
@@ -115,7 +118,7 @@ class Visitor:
                 return barred
             # What we know of the page says nothing about where a redirect leads.
             validators = None if journey.hops else task.validators
-            reply = await self._get(url, validators, hold)
+            reply = await self._asker.ask(self._request(url, validators), hold, conditional=bool(validators))
             journey.tries += reply.tries
             response = journey.response = reply.response
             if response is None:
@@ -137,7 +140,7 @@ class Visitor:
     def _next_hop(self, url: Url, response: Response, task: Task, journey: _Journey) -> tuple[NextHop, str | None]:
         """Where the answer leads, and its Location if we go there."""
         if not is_redirect(response.status):
-            return Arrived(), None
+            return _ARRIVED, None
         location = response.header("location")
         step = next_hop(url, response.status, location, [*task.via, *journey.hops], self._rules.redirect)
         return step, location if isinstance(step, Follow | Leave) else None
@@ -171,14 +174,13 @@ class Visitor:
             hold.site = self._asker.slowed(hold.site, reply.failure)
         return reply.response.status if reply.response else None
 
-    async def _get(self, url: Url, validators: Validators | None, hold: Hold) -> Reply:
-        request = Request(
+    def _request(self, url: Url, validators: Validators | None) -> Request:
+        return Request(
             url,
             headers=_conditional(validators) if validators else _HEADERS,
             body_cap=self._rules.body_cap,
             wanted_types=self._rules.content_types,
         )
-        return await self._asker.ask(request, hold, conditional=bool(validators))
 
     async def _arrived(
         self, url: Url, failure: Failure | None, response: Response, sent: Validators | None, journey: _Journey
