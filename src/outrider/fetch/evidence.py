@@ -275,7 +275,8 @@ def _content_type(visit: Visit) -> str | None:
 
 
 def _milliseconds(seconds: float) -> float:
-    return round(seconds * 1000, 3) if seconds > 0 else 0.0
+    """To the microsecond, as a whole number of those: rounding to digits goes by way of a text."""
+    return round(seconds * 1_000_000) / 1_000 if seconds > 0 else 0.0
 
 
 def _iso(at: float) -> str:
