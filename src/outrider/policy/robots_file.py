@@ -18,7 +18,6 @@ LIMIT = 524_288  # RFC 9309 2.5 asks for at least 500 KiB
 _MOST_SHOWN = 50
 _LONGEST_SHOWN = 300
 _LONGEST_LINE = 16_664  # as in Google's parser; what is beyond is not read
-_LONGEST_SHOWN = 300
 _WHITE = " \t\v\f"  # ASCII only: 0xA0 may be the second half of a letter
 _BYTE_ORDER_MARKS = (b"\xef\xbb\xbf", b"\xef\xbb", b"\xef", b"\xff\xfe", b"\xfe\xff")
 _WORDS = re.compile(r"[^ \t\v\f]+")
