@@ -21,6 +21,8 @@ FRONTIERS: Final[Mapping[str, str]] = {
     "rediss": "outrider.stores.redis.frontier:RedisFrontier",
     "redis+cluster": "outrider.stores.redis.frontier:RedisFrontier",
     "rediss+cluster": "outrider.stores.redis.frontier:RedisFrontier",
+    "redis+files": "outrider.stores.redis_files.frontier:RedisFilesFrontier",
+    "rediss+files": "outrider.stores.redis_files.frontier:RedisFilesFrontier",
     "sqlite": "outrider.stores.sqlite.frontier:SqliteFrontier",
 }
 EXTRAS: Final[Mapping[str, str]] = {

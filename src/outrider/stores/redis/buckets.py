@@ -35,6 +35,7 @@ class Origins(Struct, frozen=True):
     strip_tracking: bool
     sort_query: bool
     site_by: str
+    spills: bool = False
 
 
 class Buckets:
@@ -55,11 +56,14 @@ class Buckets:
         return url.site(self._site_by)
 
 
-async def open_buckets(server: Server, place: Place, rules: FrontierRules, prefix: str, wanted: int) -> Buckets:
+async def open_buckets(
+    server: Server, place: Place, rules: FrontierRules, prefix: str, wanted: int, *, spills: bool = False
+) -> Buckets:
     """Make the store, or check that it is one that these rules can use."""
     number = wanted or (ON_A_CLUSTER if is_cluster(place) else ON_ONE_SERVER)
     identity = rules.identity
-    ours = Origins(SCHEMA, number, _fingerprint(identity), identity.strip_tracking, identity.sort_query, rules.site_by)
+    seed = _fingerprint(identity)
+    ours = Origins(SCHEMA, number, seed, identity.strip_tracking, identity.sort_query, rules.site_by, spills)
     key = f"{{{prefix}}}:made"
     await server.command("SET", key, to_json(ours), "NX")
     stored = await server.command("GET", key)
@@ -67,6 +71,9 @@ async def open_buckets(server: Server, place: Place, rules: FrontierRules, prefi
     if schema != SCHEMA:
         raise SchemaMismatch(f"{place}: the store was made with schema {schema}; this program reads {SCHEMA}")
     made = from_json(stored, Origins)
+    if made.spills != spills:
+        scheme = "redis+files:" if made.spills else "redis:"
+        raise ConfigError(f"{place}: the store was made as {scheme}; move it, or open it so")
     if wanted and made.buckets != wanted:
         raise ConfigError(f"{place}: the store was made with buckets={made.buckets}, which cannot be changed")
     for name in ("strip_tracking", "sort_query", "site_by"):

@@ -24,41 +24,50 @@ from outrider.ports import Clock, FrontierRules
 from outrider.stores.place import Place
 from outrider.stores.redis import packing
 from outrider.stores.redis.accounts import Claim, Writer, counter_of
-from outrider.stores.redis.buckets import open_buckets
+from outrider.stores.redis.buckets import Buckets, open_buckets
 from outrider.stores.redis.heads import Head, merge, read_heads, recovery_of
 from outrider.stores.redis.ledger import RedisLedger
 from outrider.stores.redis.proposals import UNCHECKED, Proposals
-from outrider.stores.redis.server import Argument, connect
+from outrider.stores.redis.server import Argument, Server, connect
 
 _AT_ONCE: Final = 4_000
 """Tasks a script call: a longer one would keep everybody else waiting."""
 _ROUNDS: Final = 8
 
 
+@asynccontextmanager
+async def reach(
+    place: Place, rules: FrontierRules, head: int | None = None
+) -> AsyncIterator[tuple[Server, Buckets, str]]:
+    """The server, its buckets and the prefix of their keys, as the rest of the options says."""
+    prefix = place.text("prefix", "outrider")
+    pool = place.number("pool", 16)
+    timeout = place.number("timeout", 30)
+    wanted = place.number("buckets", 0, least=0)
+    place.end()
+    if not prefix or set(prefix) & set("{}"):
+        raise ConfigError(f"{place}: prefix={prefix!r}; expected a name without braces")
+    async with connect(place, prefix=prefix, pool=pool, timeout=timeout, head=head) as server:
+        yield server, await open_buckets(server, place, rules, prefix, wanted, spills=head is not None), prefix
+
+
 class RedisFrontier(RedisLedger):
     @classmethod
     @asynccontextmanager
     async def open(cls, place: Place, rules: FrontierRules, clock: Clock | None) -> AsyncIterator[Self]:
-        prefix = place.text("prefix", "outrider")
-        pool = place.number("pool", 16)
-        timeout = place.number("timeout", 30)
-        wanted = place.number("buckets", 0, least=0)
-        place.end()
-        if not prefix or set(prefix) & set("{}"):
-            raise ConfigError(f"{place}: prefix={prefix!r}; expected a name without braces")
-        async with connect(place, prefix=prefix, pool=pool, timeout=timeout) as server:
-            yield cls(server, await open_buckets(server, place, rules, prefix, wanted), rules, clock)
+        async with reach(place, rules) as (server, buckets, _):
+            yield cls(server, buckets, rules, clock)
 
     async def add(self, tasks: Sequence[Task], refused: Sequence[tuple[Url, Reason]] = ()) -> list[Added]:
         answers: list[Added] = []
         start = 0
         while len(tasks) - start > _AT_ONCE:
-            answers += await self._add(tasks[start : start + _AT_ONCE], ())
+            answers += await self.add_batch(tasks[start : start + _AT_ONCE], ())
             start += _AT_ONCE
         # What was refused comes last: a URL that is also a task here is a task.
-        answers += await self._add(tasks[start:], refused[:_AT_ONCE])
+        answers += await self.add_batch(tasks[start:], refused[:_AT_ONCE])
         for later in range(_AT_ONCE, len(refused), _AT_ONCE):
-            await self._add((), refused[later : later + _AT_ONCE])
+            await self.add_batch((), refused[later : later + _AT_ONCE])
         return answers
 
     async def lease(self, *, sites: int, tasks: int, seconds: float) -> Leased:
@@ -72,7 +81,7 @@ class RedisFrontier(RedisLedger):
             chosen, is_all = merge((read_heads(bucket, reply, most) for bucket, reply in replies.items()), wanted)
             if not chosen:
                 break
-            lent = await self._lend(chosen, next_at, tasks=tasks, seconds=seconds)
+            lent = await self.lend(chosen, next_at, tasks=tasks, seconds=seconds)
             leases += lent
             if len(leases) >= sites or (is_all and len(lent) == len(chosen)):
                 break
@@ -137,7 +146,7 @@ class RedisFrontier(RedisLedger):
 
     # what the methods above are made of
 
-    async def _add(self, tasks: Sequence[Task], refused: Sequence[tuple[Url, Reason]]) -> list[Added]:
+    async def add_batch(self, tasks: Sequence[Task], refused: Sequence[tuple[Url, Reason]]) -> list[Added]:
         batch = Proposals(tasks, refused, self.rules)
         strays = await self.strays((*batch.keys, *batch.refused_keys))
         quota = self.rules.site_quota
@@ -149,12 +158,12 @@ class RedisFrontier(RedisLedger):
                 self.has_strays = True
                 places, refused_places = batch.places[bucket], batch.refused_places[bucket]
                 again = [tasks[place] for place in places], [refused[place] for place in refused_places]
-                batch.note_answers(bucket, await self._add(*again))
+                batch.note_answers(bucket, await self.add_batch(*again))
             else:
                 batch.note(bucket, reply)
         return batch.answers
 
-    async def _lend(
+    async def lend(
         self, chosen: Sequence[Head], next_at: dict[int, float], *, tasks: int, seconds: float
     ) -> list[Lease]:
         """Lend the chosen sites, in their order; afterwards `next_at` is true of their buckets again."""

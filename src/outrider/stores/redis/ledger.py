@@ -146,6 +146,10 @@ class RedisLedger:
         """Sites of one bucket."""
         return [site for site, _ in await self._read(names)]
 
+    async def tasks_of(self, site: str, flat: Sequence[bytes]) -> list[Task]:
+        """What `read.lua` found of a site's tasks."""
+        return packing.read_tasks(flat, site)
+
     # what the methods above are made of
 
     async def _line(self, site: str, key: int) -> bytes | None:
@@ -224,7 +228,7 @@ class RedisLedger:
             packed, details, robots, *flat = reply
             if packed:
                 site = packing.read_site(name, packing.read_numbers(packed), details, robots)
-                found.append((site, sorted(packing.read_tasks(flat, name), key=lambda task: task.sequence)))
+                found.append((site, sorted(await self.tasks_of(name, flat), key=lambda task: task.sequence)))
         return found
 
     async def _owed(self, names: Sequence[str]) -> list[Entry]:

@@ -47,19 +47,28 @@ class _TlsConnection(_Packed, SSLConnection):
 
 
 class Script:
-    """One act, with what all of them share in front."""
+    """One act, with what all of them share in front. Acts of queues that have a `head` are in a folder of their own."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, head: int | None = None) -> None:
         folder = files("outrider.stores.redis") / "lua"
-        self.text = f"{(folder / 'bucket.lua').read_text()}\n{(folder / f'{name}.lua').read_text()}"
+        act = folder / f"{name}.lua"
+        if head is not None and not act.is_file():
+            act = files("outrider.stores.redis_files") / "lua" / f"{name}.lua"
+        front = f"local HEAD = {'false' if head is None else head}"
+        self.text = f"{front}\n{(folder / 'bucket.lua').read_text()}\n{act.read_text()}"
         self.sha1 = hashlib.sha1(self.text.encode(), usedforsecurity=False).hexdigest()
 
 
 class Server:
-    def __init__(self, client: "Redis | RedisCluster", place: Place, prefix: str, pool: int) -> None:
+    """`head` is how many tasks of a queue are kept here, when the rest goes to files; None when nothing does."""
+
+    def __init__(
+        self, client: "Redis | RedisCluster", place: Place, prefix: str, pool: int, head: int | None = None
+    ) -> None:
         self._client = client
         self._place = place
         self._prefix = prefix
+        self._head = head
         self._room = asyncio.Semaphore(pool)
         self._scripts: dict[str, Script] = {}
 
@@ -74,7 +83,7 @@ class Server:
     async def call(self, name: str, bucket: int, arguments: Arguments) -> Any:  # noqa: ANN401 - the script's answer
         script = self._scripts.get(name)
         if script is None:
-            script = self._scripts[name] = Script(name)
+            script = self._scripts[name] = Script(name, self._head)
         key = self.key(bucket, "c")
         with self._translated():
             async with self._room:
@@ -135,10 +144,17 @@ def translated(place: Place) -> Iterator[None]:
 
 
 @asynccontextmanager
-async def connect(place: Place, *, prefix: str, pool: int, timeout: float) -> AsyncIterator[Server]:  # noqa: ASYNC109 - of every later request, not of this call
+async def connect(
+    place: Place,
+    *,
+    prefix: str,
+    pool: int,
+    timeout: float,  # noqa: ASYNC109 - of every later request, not of this call
+    head: int | None = None,
+) -> AsyncIterator[Server]:
     client = _cluster(place, pool, timeout) if is_cluster(place) else _single(place, pool, timeout)
     try:
-        yield Server(client, place, prefix, pool)
+        yield Server(client, place, prefix, pool, head)
     finally:
         await client.aclose()
 

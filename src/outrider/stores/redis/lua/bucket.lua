@@ -14,11 +14,15 @@
 --   <bucket>:a              set     sites that are set aside
 --   <bucket>:q:<prio>:<site> list   tasks that are due at once, first come first
 --   <bucket>:w:<prio>:<site> zset   tasks that were put off, by the moment at which they are due
+--   <bucket>:f:<prio>:<site> list   only where queues spill to files: segments that come after the tasks of q, in order
+--   <bucket>:t:<prio>:<site> list   tasks that came after those segments; there is none without f
+--   <bucket>:l              set     "<prio>:<site>" of queues that have grown too long; a hint, made again by the next task
 --   <bucket>:h:<site>       string  what the holder of the site is shown, packed: priority, due, item, priority, ...
 --   <bucket>:e              hash    identity hash -> line of a URL that has ended and may be revived, behind its serial;
 --                                   or, behind "\255@", the site whose queue holds a page that took a name in this bucket
 --
 -- An item is its sequence number (MessagePack, so that bytes sort as numbers) and a tail that is opaque here.
+-- HEAD is set in front of this file: how long a queue may be here, the rest being in files; false when all of it is here.
 -- Numbers go back as text of 17 digits: tostring() would lose the microseconds.
 
 local call = redis.call
@@ -182,12 +186,26 @@ local function use_priority(s, priority)
   if s[i] ~= priority then table.insert(s, i, priority) end
 end
 
+-- A new task goes behind all that is owed already: while part of that is in files, behind the files.
+local is_marked = {}
+
+local function append(name, item)
+  local is_behind_files = HEAD and call('EXISTS', base .. 'f:' .. name) == 1
+  local length = call('RPUSH', base .. (is_behind_files and 't:' or 'q:') .. name, item)
+  if HEAD and length > (is_behind_files and HEAD or 2 * HEAD) and not is_marked[name] then
+    is_marked[name] = true
+    call('SADD', base .. 'l', name)
+  end
+end
+
 local function put(site, s, priority, due, item, in_front)
   use_priority(s, priority)
   if due ~= 0 then
     call('ZADD', base .. 'w:' .. priority .. ':' .. site, due, item)
+  elseif in_front then
+    call('LPUSH', base .. 'q:' .. priority .. ':' .. site, item)
   else
-    call(in_front and 'LPUSH' or 'RPUSH', base .. 'q:' .. priority .. ':' .. site, item)
+    append(priority .. ':' .. site, item)
   end
 end
 

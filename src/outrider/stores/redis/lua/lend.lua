@@ -22,6 +22,8 @@ local function show(site, s)
       tasks[#tasks + 1], tasks[#tasks + 2], tasks[#tasks + 3] = priority, 0, item
     end
     local is_empty = #due < room
+    -- What is in files comes first. Whoever asked fills the queue before, so this is rare: the lease is shorter.
+    if HEAD and is_empty and call('EXISTS', base .. 'f:' .. priority .. ':' .. site) == 1 then break end
     room = most - #tasks / 3
     if room > 0 and s[WAITING] > 0 then
       local put_off = call('ZRANGEBYSCORE', later, '-inf', exact(now), 'WITHSCORES', 'LIMIT', 0, room)
