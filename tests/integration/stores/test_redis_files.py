@@ -1,4 +1,4 @@
-"""Nothing is lost between Redis and the files, wherever the story is cut; and a disk that fails says so in one sentence."""
+"""Nothing is lost between Redis and the files, wherever the story is cut; a disk that fails says so in one sentence."""
 
 import resource
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -35,7 +35,7 @@ class PowerCut(BaseException):
 
 
 class CutBeforeWrite(Segments):
-    async def write(self, queue: bytes, items: Sequence[bytes]) -> Segment:
+    async def write(self, queue: bytes, items: Sequence[bytes]) -> Segment:  # noqa: ARG002 - the base's signature
         raise PowerCut
 
 
@@ -52,7 +52,7 @@ class CutAfterRead(Segments):
 
 
 class CutAfterRefill(Segments):
-    async def retire(self, queue: bytes, finished: Sequence[Segment], *, is_last: bool) -> None:
+    async def retire(self, *_: object, **__: object) -> None:
         raise PowerCut
 
 
@@ -77,9 +77,13 @@ def url_of(server: RedisServer, folder: Path, head: int = HEAD) -> str:
 
 
 def opened(
-    server: RedisServer, folder: Path, clock: FakeClock | None = None, kind: type[Segments] = Segments
+    server: RedisServer,
+    folder: Path,
+    clock: FakeClock | None = None,
+    kind: type[Segments] = Segments,
+    head: int = HEAD,
 ) -> AbstractAsyncContextManager[RedisFilesFrontier]:
-    return _opened(url_of(server, folder), clock, kind, folder)
+    return _opened(url_of(server, folder, head), clock, kind, folder)
 
 
 @asynccontextmanager
@@ -88,7 +92,7 @@ async def _opened(
 ) -> AsyncIterator[RedisFilesFrontier]:
     async with open_frontier(url, RULES, clock) as store:
         frontier = cast("RedisFilesFrontier", store)
-        (ours,) = folder.iterdir()
+        (ours,) = folders_in(folder)
         frontier.segments = kind(ours, Place(url))
         yield frontier
 
@@ -98,6 +102,10 @@ def folder(tmp_path: Path) -> Path:
     made = tmp_path / "files"
     made.mkdir()
     return made
+
+
+def folders_in(folder: Path) -> list[Path]:
+    return list(folder.iterdir())
 
 
 def segments_in(folder: Path) -> list[Path]:
@@ -214,10 +222,16 @@ async def test_a_server_that_forgot_its_last_second_finds_the_file_again(start_r
     assert order == paths(*range(20))
 
 
-async def test_what_others_do_while_a_file_is_written_keeps_the_order(start_redis: StartRedis, folder: Path) -> None:
-    """One takes tasks from the front, adds behind, and spills the same part itself."""
+@pytest.mark.parametrize("others_head", [HEAD, 100], ids=["who spills the same", "who does not spill"])
+async def test_what_others_do_while_a_file_is_written_keeps_the_order(
+    start_redis: StartRedis, folder: Path, others_head: int
+) -> None:
+    """Another takes tasks from the front and adds behind: what was written counts, or is thrown away whole."""
     server, clock = start_redis(), FakeClock(1_000)
-    async with opened(server, folder, clock) as other, opened(server, folder, clock, WrittenMeanwhile) as frontier:
+    async with (
+        opened(server, folder, clock, head=others_head) as other,
+        opened(server, folder, clock, WrittenMeanwhile) as frontier,
+    ):
 
         async def meanwhile() -> AsyncIterator[None]:
             lent = await other.lease(sites=1, tasks=2, seconds=60)
@@ -272,6 +286,18 @@ async def test_a_full_disk_is_said_and_nothing_is_half_written(start_redis: Star
     assert order == paths(*range(20))
 
 
+async def test_a_full_server_still_lends_what_is_in_files(start_redis: StartRedis, folder: Path) -> None:
+    """H2-6."""
+    server, clock = start_redis("--maxmemory-policy", "noeviction"), FakeClock(1_000)
+    async with opened(server, folder, clock) as frontier:
+        await frontier.add([page(number) for number in range(20)])
+        with server.client() as client:
+            client.config_set("maxmemory", 1)
+        lent = await frontier.lease(sites=1, tasks=10, seconds=60)
+
+    assert [task.url.path for task in lent.leases[0].tasks] == paths(*range(10))
+
+
 async def test_a_damaged_file_is_said_and_not_read(start_redis: StartRedis, folder: Path) -> None:
     server, clock = start_redis(), FakeClock(1_000)
     async with opened(server, folder, clock) as frontier:
@@ -322,7 +348,7 @@ async def test_another_folder_than_the_others_use_is_noticed(
         async with open_frontier(url_of(server, other), RULES):
             pass
 
-    assert list(other.iterdir()) == []
+    assert folders_in(other) == []
 
 
 async def test_a_store_with_files_is_not_opened_without_them(start_redis: StartRedis, folder: Path) -> None:

@@ -2,8 +2,8 @@
 
 A queue is the pending tasks of one site and priority. Read in order, it is the list `q`, then the segments that `f`
 names, then the list `t` (the map of keys is in `redis/lua/bucket.lua`). All that is known or counted stays in Redis.
-Only items move: out by writing a file that the disk confirms, then one script that puts its name in their place; back by
-reading, then one script that puts the items where they were read from.
+Only items move: out by writing a file that the disk confirms, then one script that puts its name in their place; back
+by reading, then one script that takes the name away and puts the items there.
 
 - A script moves only what it finds as the file has it, so that a second mover does nothing.
 - A crash between file and script leaves a file that nobody names, never a task that nobody has.

@@ -8,8 +8,12 @@ local name, first, finished, rest = take(), take(), tonumber(take()), take()
 local head, files, tail = base .. 'q:' .. name, base .. 'f:' .. name, base .. 't:' .. name
 if call('LINDEX', files, 0) ~= first then return 0 end
 
+-- Taking away comes first: a script that began so may end on a full server too, and what it adds is soon visited.
 for _ = 1, finished do call('LPOP', files) end
-if rest ~= '' then call('LSET', files, 0, rest) end
+if rest ~= '' then
+  call('LPOP', files)
+  call('LPUSH', files, rest)
+end
 local item = take()
 while item do
   call('RPUSH', head, item)
