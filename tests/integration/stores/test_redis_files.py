@@ -1,7 +1,7 @@
 """Nothing is lost between Redis and the files, wherever the story is cut; a disk that fails says so in one sentence."""
 
 import resource
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import cast
@@ -12,6 +12,7 @@ from tests.integration.stores.conftest import StartRedis
 from tests.services.redis import RedisServer
 
 from outrider.errors import ConfigError, StoreError, StoreUnavailable
+from outrider.model.lease import Lease
 from outrider.model.ledger import Added, Settled
 from outrider.model.outcome import Validators
 from outrider.model.settlement import Done
@@ -56,16 +57,33 @@ class CutAfterRefill(Segments):
         raise PowerCut
 
 
+class WithoutGrace(Segments):
+    """What was read goes with the next that was read."""
+
+    def __init__(self, folder: Path, place: Place) -> None:
+        super().__init__(folder, place, grace=0.0)
+
+
 class WrittenMeanwhile(Segments):
     """While the file is written, `act` is what another worker does."""
 
-    act: Callable[[], AsyncIterator[None]]
+    act: Callable[[], Awaitable[None]]
 
     async def write(self, queue: bytes, items: Sequence[bytes]) -> Segment:
         segment = await super().write(queue, items)
-        async for _ in self.act():
-            pass
+        await self.act()
         return segment
+
+
+class ReadMeanwhile(Segments):
+    """The same, while it is read."""
+
+    act: Callable[[], Awaitable[None]]
+
+    async def read(self, queue: bytes, segment: Segment, most: int) -> tuple[list[bytes], Segment | None]:
+        found = await super().read(queue, segment, most)
+        await self.act()
+        return found
 
 
 def page(number: int) -> Task:
@@ -112,6 +130,11 @@ def segments_in(folder: Path) -> list[Path]:
     return sorted(folder.rglob("*.seg"))
 
 
+def fetched(lease: Lease) -> Settled:
+    done = tuple((task, Done(task.url, task.url, 200, Validators(), Changes())) for task in lease.tasks)
+    return Settled(lease, lease.site, done)
+
+
 async def visit_all(frontier: RedisFilesFrontier, clock: FakeClock, at_once: int = 4) -> list[str]:
     """Every task that is lent, in order, settled as fetched."""
     order: list[str] = []
@@ -122,8 +145,7 @@ async def visit_all(frontier: RedisFilesFrontier, clock: FakeClock, at_once: int
         clock.advance(1.0)
         for lease in lent.leases:
             order += [task.url.path for task in lease.tasks]
-            done = tuple((task, Done(task.url, task.url, 200, Validators(), Changes())) for task in lease.tasks)
-            await frontier.settle([Settled(lease, lease.site, done)])
+            await frontier.settle([fetched(lease)])
     raise AssertionError("the frontier does not end")
 
 
@@ -222,6 +244,28 @@ async def test_a_server_that_forgot_its_last_second_finds_the_file_again(start_r
     assert order == paths(*range(20))
 
 
+async def test_files_that_were_read_and_files_of_the_dead_are_swept(start_redis: StartRedis, folder: Path) -> None:
+    """S2-42: the disk does not fill up with what nobody will ask for."""
+    server, clock = start_redis(), FakeClock(1_000)
+    async with opened(server, folder, clock, CutAfterWrite) as frontier:
+        with pytest.raises(PowerCut):
+            await frontier.add([page(number) for number in range(10)])
+    (orphan,) = segments_in(folder)
+
+    async with opened(server, folder, clock, WithoutGrace) as frontier:
+        await frontier.add([page(number) for number in range(10, 30)])
+        await frontier.add([page(number) for number in range(30, 50)])
+        written = segments_in(folder)
+        order = await visit_all(frontier, clock)
+    left = segments_in(folder)
+
+    assert order == paths(*range(50))
+    assert orphan in written
+    assert len(written) == 3
+    assert orphan not in left
+    assert len(left) <= 1
+
+
 @pytest.mark.parametrize("others_head", [HEAD, 100], ids=["who spills the same", "who does not spill"])
 async def test_what_others_do_while_a_file_is_written_keeps_the_order(
     start_redis: StartRedis, folder: Path, others_head: int
@@ -233,10 +277,9 @@ async def test_what_others_do_while_a_file_is_written_keeps_the_order(
         opened(server, folder, clock, WrittenMeanwhile) as frontier,
     ):
 
-        async def meanwhile() -> AsyncIterator[None]:
+        async def meanwhile() -> None:
             lent = await other.lease(sites=1, tasks=2, seconds=60)
             await other.add([page(number) for number in range(20, 40)])
-            yield
             await other.release(lent.leases)
 
         cast("WrittenMeanwhile", frontier.segments).act = meanwhile
@@ -249,6 +292,35 @@ async def test_what_others_do_while_a_file_is_written_keeps_the_order(
     assert (census.fetched, census.adds_up) == (40, True)
 
 
+@pytest.mark.parametrize("taken", [1, 4, 5, 9, 20])
+async def test_a_file_that_two_read_at_once_is_filled_in_once(
+    start_redis: StartRedis, folder: Path, taken: int
+) -> None:
+    """Another fills in the same part, and visits some of it: whoever comes second shows less, and never out of turn."""
+    server, clock = start_redis(), FakeClock(1_000)
+    visited: list[str] = []
+    async with opened(server, folder, clock) as other, opened(server, folder, clock, ReadMeanwhile) as frontier:
+
+        async def meanwhile() -> None:
+            (lease,) = (await other.lease(sites=1, tasks=taken, seconds=60)).leases
+            await other.settle([fetched(lease)])
+            visited.extend(task.url.path for task in lease.tasks)
+            await other.add([Task(page(number).url, priority=-1) for number in (20, 21)])
+            clock.advance(1.0)
+
+        cast("ReadMeanwhile", frontier.segments).act = meanwhile
+        await other.add([page(number) for number in range(20)])
+        for lease in (await frontier.lease(sites=1, tasks=5, seconds=60)).leases:
+            visited.extend(task.url.path for task in lease.tasks)
+            await frontier.settle([fetched(lease)])
+        clock.advance(1.0)
+        order = visited + await visit_all(other, clock)
+        census = await other.census()
+
+    assert order == paths(*range(22))
+    assert (census.fetched, census.adds_up) == (22, True)
+
+
 async def test_killed_workers_lose_no_task_and_shorten_no_gap(start_redis: StartRedis, folder: Path) -> None:
     """H0-4, H0-5, H2-21: real processes, killed at any moment, with nearly every task in files."""
     server = start_redis()
@@ -258,6 +330,7 @@ async def test_killed_workers_lose_no_task_and_shorten_no_gap(start_redis: Start
     pages = SITES * 60
     assert (story.census.discovered, story.census.fetched, story.census.adds_up) == (pages, pages, True)
     assert set(story.settled.values()) == {1}
+    assert len(segments_in(folder)) > SITES
     assert story.shortest_gap >= INTERVAL - 1e-6
 
 
@@ -275,7 +348,10 @@ def no_file_longer_than(size: int) -> Iterator[None]:
 async def test_a_full_disk_is_said_and_nothing_is_half_written(start_redis: StartRedis, folder: Path) -> None:
     server, clock = start_redis(), FakeClock(1_000)
     async with opened(server, folder, clock) as frontier:
-        with no_file_longer_than(50), pytest.raises(StoreError, match="cannot write") as caught:
+        with (
+            no_file_longer_than(50),
+            pytest.raises(StoreError, match=r"cannot write .*\.seg: File too large") as caught,
+        ):
             await frontier.add([page(number) for number in range(20)])
         census, files = await frontier.census(), segments_in(folder)
         order = await visit_all(frontier, clock)
@@ -330,7 +406,7 @@ async def test_a_folder_that_cannot_be_used_is_said_before_anything_is_written(
 async def test_a_folder_without_permission_is_said_so(start_redis: StartRedis) -> None:
     server = start_redis()
 
-    with pytest.raises(StoreError, match="cannot use /sys/"):
+    with pytest.raises(StoreError, match="cannot use /sys:"):
         async with open_frontier(url_of(server, Path("/sys")), RULES):
             pass
 

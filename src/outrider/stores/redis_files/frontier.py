@@ -49,7 +49,7 @@ class RedisFilesFrontier(RedisFrontier):
         folder = Path(name)
         if not folder.is_absolute():
             raise ConfigError(f"{place}: files={name!r}; expected the whole path of a folder, such as /var/spool/crawl")
-        with on_disk(place, "use"):
+        with on_disk(place, f"use {folder}"):
             await asyncio.to_thread(_try_out, folder)
         async with reach(place, rules, head) as (server, buckets, prefix):
             ours = await _our_folder(server, place, folder, f"{{{prefix}}}:files")
@@ -146,12 +146,12 @@ async def _our_folder(server: Server, place: Place, folder: Path, key: str) -> P
     name: bytes | None = await server.command("GET", key)
     if name is None:
         fresh = folder / uuid4().hex
-        with on_disk(place, "make"):
+        with on_disk(place, f"make {fresh}"):
             await asyncio.to_thread(fresh.mkdir)
         await server.command("SET", key, fresh.name, "NX")
         name = bytes(await server.command("GET", key))
         if name.decode() != fresh.name:
-            with on_disk(place, "remove"):
+            with on_disk(place, f"remove {fresh}"):
                 await asyncio.to_thread(fresh.rmdir)
     ours = folder / name.decode()
     if not await asyncio.to_thread(ours.is_dir):

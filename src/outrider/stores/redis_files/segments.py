@@ -47,9 +47,10 @@ class Segment(Struct, frozen=True):
 class Segments:
     """The files of one store, in its own folder. Shared by all who open the store, on whatever machine."""
 
-    def __init__(self, folder: Path, place: Place) -> None:
+    def __init__(self, folder: Path, place: Place, grace: float = _GRACE) -> None:
         self._folder = folder
         self._place = place
+        self._grace = grace
         self._read: deque[tuple[float, Path]] = deque()
 
     async def write(self, queue: bytes, items: Sequence[bytes]) -> Segment:
@@ -62,13 +63,14 @@ class Segments:
 
     async def discard(self, queue: bytes, segment: Segment) -> None:
         """Nobody has been told of it."""
-        with on_disk(self._place, "remove"):
-            await asyncio.to_thread(self._path(queue, segment.file).unlink)
+        path = self._path(queue, segment.file)
+        with on_disk(self._place, f"remove {path}"):
+            await asyncio.to_thread(path.unlink)
 
     async def retire(self, queue: bytes, finished: Sequence[Segment], *, is_last: bool) -> None:
         """They have been read to the end; after the last of a queue, all that is old in its folder is garbage."""
         if finished:
-            with on_disk(self._place, "remove"):
+            with on_disk(self._place, f"tidy {self._path(queue, '')}"):
                 await asyncio.to_thread(self._retire, queue, finished, is_last=is_last)
 
     def _path(self, queue: bytes, file: str) -> Path:
@@ -78,7 +80,7 @@ class Segments:
     def _write(self, queue: bytes, items: Sequence[bytes]) -> Segment:
         segment = Segment(f"{uuid4().hex}.seg", 0, len(items))
         path = self._path(queue, segment.file)
-        with on_disk(self._place, "write"):
+        with on_disk(self._place, f"write {path}"):
             path.parent.mkdir(parents=True, exist_ok=True)
             try:
                 with path.open("xb") as file:
@@ -98,7 +100,7 @@ class Segments:
     def _read_some(self, queue: bytes, segment: Segment, most: int) -> tuple[list[bytes], Segment | None]:
         path = self._path(queue, segment.file)
         count = min(most, segment.count)
-        with on_disk(self._place, "read"), path.open("rb") as file:
+        with on_disk(self._place, f"read {path}"), path.open("rb") as file:
             file.seek(segment.offset)
             items: list[bytes] = []
             for _ in range(count):
@@ -119,12 +121,12 @@ class Segments:
             with suppress(FileNotFoundError):
                 os.utime(path, (now, now))
             self._read.append((now, path))
-        while self._read and self._read[0][0] < now - _GRACE:
+        while self._read and self._read[0][0] < now - self._grace:
             self._read.popleft()[1].unlink(missing_ok=True)
         if is_last:
             for path in self._path(queue, "").iterdir():
                 with suppress(FileNotFoundError):  # whoever read another part of the queue sweeps, too
-                    if path.stat().st_mtime < now - _GRACE:
+                    if path.stat().st_mtime < now - self._grace:
                         path.unlink()
 
 
@@ -133,8 +135,7 @@ def on_disk(place: Place, act: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise StoreError(f"{place}: cannot {act} {error.filename or 'a segment'}: {reason}") from error
+        raise StoreError(f"{place}: cannot {act}: {error.strerror or error}") from error
 
 
 def _sync(folder: Path) -> None:

@@ -10,14 +10,16 @@ local answer = {}
 local function look(name)
   local length, files = call('LLEN', base .. 'q:' .. name), base .. 'f:' .. name
   if length >= least or call('EXISTS', files) == 0 then return end
-  local wants, found, got = enough - length, {}, 0
+  local wants, got, at = enough - length, 0, 0
+  local found = {name, wants}
   while got < wants do
-    local segment = call('LINDEX', files, #found)
+    local segment = call('LINDEX', files, at)
     if not segment then break end
+    at = at + 1
     found[#found + 1] = segment
     got = got + tonumber(string.match(segment, '%d+$'))
   end
-  answer[#answer + 1] = {name, wants, unpack(found)}
+  answer[#answer + 1] = found
 end
 
 local site = take()
