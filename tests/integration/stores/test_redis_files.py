@@ -1,5 +1,6 @@
 """Nothing is lost between Redis and the files, wherever the story is cut; a disk that fails says so in one sentence."""
 
+import re
 import resource
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
@@ -29,6 +30,7 @@ from outrider.testing.clock import FakeClock
 
 RULES = FrontierRules(settle=SettleRules(pace=PaceLimits(delay=1.0)))
 HEAD = 3
+QUEUE = re.compile(rb":[qft]:")
 
 
 class PowerCut(BaseException):
@@ -141,6 +143,8 @@ async def visit_all(frontier: RedisFilesFrontier, clock: FakeClock, at_once: int
     for _ in range(1_000):
         lent = await frontier.lease(sites=1, tasks=at_once, seconds=60)
         if not lent.leases and lent.next_at is None:
+            left = [key for key in await frontier.server.command("KEYS", "*") if QUEUE.search(key)]
+            assert left == [], "something is still queued that is not counted"
             return order
         clock.advance(1.0)
         for lease in lent.leases:
