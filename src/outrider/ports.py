@@ -61,7 +61,10 @@ class Transport(Protocol):
 
 
 class FrontierRules(Struct, frozen=True):
-    """What all who share a frontier must agree on. A store made under another `identity` or `site_by` is refused."""
+    """What all who share a frontier must agree on. A store made under another `identity` or `site_by` is refused.
+
+    An identity without a seed means the store's own: drawn when the store is made, and kept by it.
+    """
 
     identity: Identity = Identity()
     site_by: SiteBy = "domain"

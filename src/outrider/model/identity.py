@@ -39,7 +39,10 @@ _PLAIN: Final = {f"%{ord(char):02X}": char for char in _UNRESERVED}
 
 
 class Identity(Struct, frozen=True):
-    """How one crawl tells pages apart. `seed` is secret, so that no site can craft two URLs that collide."""
+    """How one crawl tells pages apart. `seed` is secret, so that no site can craft two URLs that collide.
+
+    To a store, no seed (0) means the one that it keeps.
+    """
 
     seed: int = 0
     strip_tracking: bool = False

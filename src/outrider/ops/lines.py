@@ -1,6 +1,7 @@
 """A frontier as JSON lines: a header, then sites, ledger lines and hashes. What `export` writes, `import` reads.
 
-Each line is an object with one key that says what it is, so that other programs can pick what they need.
+Each line is an object with one key that says what it is, so that other programs can pick what they need. The header
+holds the seed of the hashes, without which they could not be imported: an export is as secret as the store.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
@@ -11,18 +12,31 @@ from msgspec import Struct
 
 from outrider.errors import ConfigError
 from outrider.model import codec
+from outrider.model.identity import Identity
 from outrider.model.ledger import Census, Entry
 from outrider.model.site import Site
-from outrider.ops.move import Source
+from outrider.model.url import SiteBy
+from outrider.ops.source import Source, has_hashes
+from outrider.ports import FrontierRules
 
 T = TypeVar("T")
 
 VERSION: Final = 1
 _BATCH: Final = 1_000
+_SEEDS: Final = 1 << 64
+
+
+class Made(Struct, frozen=True, forbid_unknown_fields=True):
+    """Under what the hashes were made; `bare` when there are URLs of which nothing else is known."""
+
+    identity: Identity
+    site_by: SiteBy
+    bare: bool
 
 
 class Line(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     frontier: int | None = None
+    made: Made | None = None
     census: Census | None = None
     site: Site | None = None
     url: Entry | None = None
@@ -31,7 +45,10 @@ class Line(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
 
 async def exported(source: Source) -> AsyncIterator[bytes]:
     """One line each, without the newline."""
-    yield codec.to_json(Line(frontier=VERSION, census=await source.census()))
+    # The hashes come last, and whoever imports must know before the first line whether there are any.
+    bare = await has_hashes(source)
+    made = Made(source.rules.identity, source.rules.site_by, bare)
+    yield codec.to_json(Line(frontier=VERSION, made=made, census=await source.census()))
     async for sites in source.sites():
         for site in sites:
             yield codec.to_json(Line(site=site))
@@ -50,11 +67,14 @@ class LinesSource:
         self._lines = self._parsed(lines)
         self._ahead = next(self._lines, None)
         header = self._take(lambda line: line) or Line()
-        if header.frontier is None or header.census is None:
-            raise ConfigError(f"{name} is not an export of a frontier: its first line is no header")
-        if header.frontier > VERSION:
+        if header.frontier is not None and header.frontier > VERSION:
             raise ConfigError(f"{name} has version {header.frontier}; this outrider reads up to {VERSION}")
+        made = header.made
+        if header.frontier is None or header.census is None or made is None or not 0 < made.identity.seed < _SEEDS:
+            raise ConfigError(f"{name} is not an export of a frontier: its first line is no header")
         self._census = header.census
+        self.has_hashes = made.bare
+        self.rules = FrontierRules(identity=made.identity, site_by=made.site_by)
 
     async def census(self) -> Census:
         return self._census

@@ -5,30 +5,17 @@ again and finishes. The source is only read. Nobody may work on either side mean
 """
 
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from typing import Protocol
+from contextlib import AsyncExitStack, asynccontextmanager
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from outrider.errors import ConfigError
+from outrider.errors import ConfigError, SchemaMismatch
 from outrider.model.ledger import Census, Entry
 from outrider.model.site import Site
-from outrider.ports import Ledger
-
-
-class Source(Protocol):
-    """What can be moved: a store of ours, or an older layout read as one."""
-
-    async def census(self) -> Census: ...
-
-    def sites(self) -> AsyncIterator[list[Site]]: ...
-
-    def entries(self) -> AsyncIterator[list[Entry]]: ...
-
-    def hashes(self) -> AsyncIterator[list[int]]: ...
-
-
-class Target(Ledger, Protocol):
-    async def census(self) -> Census: ...
+from outrider.ops.source import Source, has_hashes
+from outrider.ports import FrontierRules
+from outrider.stores.registry import FrontierStore, open_frontier
 
 
 class Progress(Struct, frozen=True):
@@ -49,9 +36,23 @@ class Report(Struct, frozen=True):
     differences: tuple[str, ...]
 
 
+@asynccontextmanager
+async def open_target(url: str, rules: FrontierRules, source: Source) -> AsyncIterator[FrontierStore]:
+    """A new store takes over the source's identity; one that has a seed of its own keeps it, and `move` judges."""
+    same = replace(rules, identity=source.rules.identity, site_by=source.rules.site_by)
+    async with AsyncExitStack() as stack:
+        try:
+            store = await stack.enter_async_context(open_frontier(url, same))
+        except SchemaMismatch:
+            # When it is not the seed that differs, this says what is.
+            own = replace(same, identity=replace(same.identity, seed=0))
+            store = await stack.enter_async_context(open_frontier(url, own))
+        yield store
+
+
 async def move(
     source: Source,
-    target: Target,
+    target: FrontierStore,
     *,
     batch_size: int = 1_000,
     dry_run: bool = False,
@@ -61,6 +62,7 @@ async def move(
     before = await source.census()
     if before.leased:
         raise ConfigError(f"the source has {before.leased} sites lent to workers; stop them, or wait for their leases")
+    await _check_identity(source, target)
     progress = Progress(total=before.discovered)
     async for sites in source.sites():
         progress = Progress(progress.sites + len(sites), 0, 0, progress.total)
@@ -75,6 +77,18 @@ async def move(
     after = await target.census()
     differences = () if dry_run else tuple(_compare(before, after))
     return Report(progress, before, after, differences)
+
+
+async def _check_identity(source: Source, target: FrontierStore) -> None:
+    """A line is hashed anew under the target's identity. A bare hash cannot be."""
+    theirs, ours = target.rules, source.rules
+    if theirs.site_by != ours.site_by:
+        raise SchemaMismatch(f"the source has site_by={ours.site_by} and the target site_by={theirs.site_by}")
+    if theirs.identity != ours.identity and await has_hashes(source):
+        raise SchemaMismatch(
+            "the target was made with another seed, and some URLs of the source are known by their hash alone, "
+            "which means nothing there; move into a new store"
+        )
 
 
 async def _in_batches(

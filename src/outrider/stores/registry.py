@@ -37,6 +37,11 @@ EXTRAS: Final[Mapping[str, str]] = {
 class FrontierStore(Frontier, Ledger, Protocol):
     """What a frontier backend is: the port, and its inspection."""
 
+    @property
+    def rules(self) -> FrontierRules:
+        """The rules in force: those given, with the seed that the store keeps."""
+        ...
+
 
 class FrontierBackend(Protocol):
     """A class that can open one. `Place.end` is called by the backend once it has taken its options."""

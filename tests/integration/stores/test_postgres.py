@@ -91,7 +91,7 @@ async def test_a_success_rewrites_url_hash_and_host_and_leaves_an_alias(store: F
 
     await settle_all(store, lease, done(FINAL, ASKED))
 
-    identity = Identity()
+    identity = store.rules.identity
     assert await rows.ask(
         "SELECT url_hash, url, host, status, alias_of, etag, content_hash, fetch_count "
         "FROM url_frontier ORDER BY status"
@@ -208,7 +208,7 @@ async def test_a_url_that_comes_in_between_is_known(
         await other.execute(
             f"INSERT INTO {schema}.url_frontier (url_hash, url, site, status, last_error, discovered_at, updated_at)"
             "VALUES (%s, %s, 'example.com', 'skipped', 'too_deep', 0, 0)",
-            [Identity().hash(FINAL), FINAL],
+            [store.rules.identity.hash(FINAL), FINAL],
         )
         adding = asyncio.create_task(store.add([Task(ASKED), Task(FINAL)]))
         for _ in range(5_000):
@@ -244,13 +244,15 @@ async def test_the_counts_are_those_of_the_rows(store: FrontierStore, rows: Rows
 
 
 async def test_hashes_without_a_line_are_known_and_given_out_again(store: FrontierStore) -> None:
-    new = await store.restore(hashes=[Identity().hash(FINAL), 7])
+    key = store.rules.identity.hash(FINAL)
+
+    new = await store.restore(hashes=[key, 7])
     again = await store.restore(hashes=[7])
 
     assert (new, again) == (2, 0)
     assert await store.knows([FINAL, ASKED]) == [True, False]
     assert await store.find(FINAL) is None
-    assert sorted([key async for batch in store.hashes() for key in batch]) == sorted([Identity().hash(FINAL), 7])
+    assert sorted([known async for batch in store.hashes() for known in batch]) == sorted([key, 7])
 
 
 async def test_the_robots_files_of_a_site_are_kept_and_replaced(store: FrontierStore, clock: FakeClock) -> None:
@@ -284,7 +286,8 @@ async def test_text_that_the_server_cannot_hold_is_kept_as_near_as_can_be(store:
 
 
 @pytest.mark.parametrize(
-    ("seed", "site_by", "said"), [(7, "domain", "another seed"), (0, "host", r"site_by=domain \(here: host\)")]
+    ("seed", "site_by", "said"),
+    [(7, "domain", "another seed"), (0, "host", "site_by=domain where this crawl has host")],
 )
 async def test_a_store_of_another_identity_is_refused(
     server: PostgresServer, schema: str, seed: int, site_by: SiteBy, said: str

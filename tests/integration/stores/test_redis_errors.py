@@ -90,8 +90,8 @@ async def test_a_server_that_became_a_replica_is_worth_trying_again(start_redis:
 @pytest.mark.parametrize(
     ("other", "said"),
     [
-        (replace(RULES, identity=Identity(seed=7)), "another identity"),
-        (replace(RULES, identity=Identity(sort_query=True)), "sort_query=False"),
+        (replace(RULES, identity=Identity(seed=7)), "made with another seed"),
+        (replace(RULES, identity=Identity(sort_query=True)), "sort_query=false where this crawl has true"),
         (replace(RULES, site_by="host"), "site_by=domain"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",

@@ -3,6 +3,7 @@
 import pytest
 from tests.integration.stores.conftest import StartRedis
 
+from outrider.model.identity import Identity
 from outrider.model.ledger import Added, Settled, State
 from outrider.model.outcome import Validators
 from outrider.model.settlement import Done
@@ -14,7 +15,7 @@ from outrider.stores.redis.buckets import Buckets
 from outrider.stores.registry import FrontierStore, open_frontier
 from outrider.testing.clock import FakeClock
 
-RULES = FrontierRules()
+RULES = FrontierRules(Identity(seed=42))
 BUCKETS = 8
 
 

@@ -3,8 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
-from outrider.errors import ConfigError
-from outrider.model.ledger import Census, Settled, State
+from outrider.errors import ConfigError, SchemaMismatch
+from outrider.model.identity import Identity
+from outrider.model.ledger import Added, Census, Settled, State
 from outrider.model.reason import Reason
 from outrider.model.settlement import Dead, Later, Skip
 from outrider.model.url import Url
@@ -15,9 +16,12 @@ from outrider.stores.memory.frontier import MemoryFrontier
 from outrider.testing.clock import FakeClock
 from outrider.testing.contracts.frontier.base import done, page, task
 
+RULES = FrontierRules(Identity(seed=42))
+HEADER = b'{"frontier":1,"made":{"identity":{"seed":42},"site_by":"domain","bare":true},"census":{}}'
+
 
 async def a_used_frontier(clock: FakeClock) -> MemoryFrontier:
-    frontier = MemoryFrontier(FrontierRules(), clock)
+    frontier = MemoryFrontier(RULES, clock)
     await frontier.add([page(n, site) for site in ("a.org", "b.org") for n in range(5)])
     await frontier.add([], refused=[(Url("http://c.org/x|y"), Reason.OUT_OF_SCOPE)])
     lent = await frontier.lease(sites=1, tasks=4, seconds=60)
@@ -37,7 +41,7 @@ async def a_used_frontier(clock: FakeClock) -> MemoryFrontier:
 async def test_every_line_and_every_site_arrives_and_the_ledgers_agree() -> None:
     """S2-10, S2-11."""
     clock = FakeClock(1_000.0)
-    source, target = await a_used_frontier(clock), MemoryFrontier(FrontierRules(), clock)
+    source, target = await a_used_frontier(clock), MemoryFrontier(RULES, clock)
     told: list[Progress] = []
 
     report = await move(source, target, batch_size=3, tell=told.append)
@@ -54,7 +58,7 @@ async def test_every_line_and_every_site_arrives_and_the_ledgers_agree() -> None
 async def test_a_move_that_is_repeated_adds_nothing() -> None:
     """H2-21."""
     clock = FakeClock(1_000.0)
-    source, target = await a_used_frontier(clock), MemoryFrontier(FrontierRules(), clock)
+    source, target = await a_used_frontier(clock), MemoryFrontier(RULES, clock)
     await move(source, target)
 
     again = await move(source, target)
@@ -65,7 +69,7 @@ async def test_a_move_that_is_repeated_adds_nothing() -> None:
 async def test_a_dry_run_reads_everything_and_writes_nothing() -> None:
     """S2-14."""
     clock = FakeClock(1_000.0)
-    source, target = await a_used_frontier(clock), MemoryFrontier(FrontierRules(), clock)
+    source, target = await a_used_frontier(clock), MemoryFrontier(RULES, clock)
 
     report = await move(source, target, dry_run=True)
 
@@ -79,12 +83,12 @@ async def test_a_frontier_that_is_at_work_is_not_moved() -> None:
     await source.lease(sites=1, tasks=1, seconds=60)
 
     with pytest.raises(ConfigError, match="1 sites lent to workers"):
-        await move(source, MemoryFrontier(FrontierRules(), clock))
+        await move(source, MemoryFrontier(RULES, clock))
 
 
 async def test_a_target_that_knew_more_differs_and_it_is_said() -> None:
     clock = FakeClock(1_000.0)
-    source, target = await a_used_frontier(clock), MemoryFrontier(FrontierRules(), clock)
+    source, target = await a_used_frontier(clock), MemoryFrontier(RULES, clock)
     await target.add([task("http://d.org/")])
 
     report = await move(source, target)
@@ -98,7 +102,7 @@ async def test_a_target_that_knew_more_differs_and_it_is_said() -> None:
 
 async def test_an_export_read_back_is_the_same_frontier() -> None:
     clock = FakeClock(1_000.0)
-    source, target = await a_used_frontier(clock), MemoryFrontier(FrontierRules(), clock)
+    source, target = await a_used_frontier(clock), MemoryFrontier(RULES, clock)
     lines = [line async for line in exported(source)]
 
     report = await move(LinesSource("export", lines), target)
@@ -114,13 +118,46 @@ async def test_an_export_read_back_is_the_same_frontier() -> None:
     [
         ([], "its first line is no header"),
         ([b'{"site":{"key":"a"}}'], "its first line is no header"),
+        ([b'{"frontier":1,"census":{}}'], "its first line is no header"),
+        ([HEADER.replace(b"42", b"0")], "its first line is no header"),
         ([b"\xff\xfe"], "line 1 is not a line of an export"),
         ([b'{"frontier":99,"census":{}}'], "has version 99; this outrider reads up to 1"),
-        ([b'{"frontier":1,"census":{}}', b"{"], "line 2 is not a line of an export"),
-        ([b'{"frontier":1,"census":{}}', b'{"what":1}'], "line 2 is not a line of an export"),
-        ([b'{"frontier":1,"census":{}}', b'{"hashes":[1]}', b'{"site":{"key":"a"}}'], "is out of order"),
+        ([HEADER, b"{"], "line 2 is not a line of an export"),
+        ([HEADER, b'{"what":1}'], "line 2 is not a line of an export"),
+        ([HEADER, b'{"hashes":[1]}', b'{"site":{"key":"a"}}'], "is out of order"),
     ],
 )
 async def test_a_file_that_is_no_export_is_refused_in_one_sentence(lines: list[bytes], sentence: str) -> None:
     with pytest.raises(ConfigError, match=sentence):
-        await move(LinesSource("file.jsonl", lines), MemoryFrontier(FrontierRules(), FakeClock()))
+        await move(LinesSource("file.jsonl", lines), MemoryFrontier(RULES, FakeClock()))
+
+
+async def test_into_a_store_with_another_seed_lines_are_hashed_anew() -> None:
+    clock = FakeClock(1_000.0)
+    source, target = await a_used_frontier(clock), MemoryFrontier(FrontierRules(), clock)
+
+    report = await move(source, target)
+
+    assert report.differences == ()
+    assert await target.add([page(1, "b.org")]) == [Added.KNOWN]
+
+
+@pytest.mark.parametrize("by_export", [False, True])
+async def test_bare_hashes_do_not_go_into_a_store_with_another_seed(by_export: bool) -> None:  # noqa: FBT001 - a column
+    clock = FakeClock(1_000.0)
+    store, target = await a_used_frontier(clock), MemoryFrontier(FrontierRules(), clock)
+    await store.restore(hashes=[7])
+    source = LinesSource("export", [line async for line in exported(store)]) if by_export else store
+
+    with pytest.raises(SchemaMismatch, match="made with another seed, and some URLs of the source are known by"):
+        await move(source, target)
+
+    assert await target.census() == Census()
+
+
+async def test_sites_that_are_told_apart_otherwise_are_not_moved() -> None:
+    clock = FakeClock(1_000.0)
+    target = MemoryFrontier(replace(RULES, site_by="host"), clock)
+
+    with pytest.raises(SchemaMismatch, match="the source has site_by=domain and the target site_by=host"):
+        await move(await a_used_frontier(clock), target)

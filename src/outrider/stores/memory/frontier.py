@@ -32,6 +32,7 @@ from outrider.policy.transition import (
     state_of,
 )
 from outrider.ports import Clock, FrontierRules
+from outrider.stores.agreement import with_seed
 from outrider.stores.memory.queue import SiteQueue
 from outrider.stores.place import Place
 
@@ -40,7 +41,7 @@ _BATCH = 1_000
 
 class MemoryFrontier:
     def __init__(self, rules: FrontierRules, clock: Clock) -> None:
-        self._rules = rules
+        self.rules = with_seed(rules)
         self._clock = clock
         self._queues: dict[str, SiteQueue] = {}
         self._owed: dict[int, str] = {}
@@ -61,9 +62,9 @@ class MemoryFrontier:
         touched: dict[str, SiteQueue] = {}
         answers = [self._add(task, touched) for task in tasks]
         for url, reason in refused:
-            key = self._rules.identity.hash(url)
+            key = self.rules.identity.hash(url)
             if not self._knows(key):
-                self._end(key, Entry(url, State.SKIPPED, url.site(self._rules.site_by), reason=reason))
+                self._end(key, Entry(url, State.SKIPPED, url.site(self.rules.site_by), reason=reason))
         for queue in touched.values():
             self._line_up(queue)
         return answers
@@ -128,15 +129,15 @@ class MemoryFrontier:
         )
 
     async def find(self, url: Url) -> Entry | None:
-        key = self._rules.identity.hash(url)
+        key = self.rules.identity.hash(url)
         if key not in self._owed:
             return self._ended.get(key)
         queue = self._queues[self._owed[key]]
-        task = next(task for task in queue.tasks() if self._rules.identity.hash(task.url) == key)
+        task = next(task for task in queue.tasks() if self.rules.identity.hash(task.url) == key)
         return self._line_of(queue, task)
 
     async def knows(self, urls: Sequence[Url]) -> list[bool]:
-        return [self._knows(self._rules.identity.hash(url)) for url in urls]
+        return [self._knows(self.rules.identity.hash(url)) for url in urls]
 
     async def entries(self, wanted: Filter | None = None) -> AsyncIterator[list[Entry]]:
         wanted = wanted or Filter()
@@ -174,16 +175,16 @@ class MemoryFrontier:
     def _queue(self, site: str) -> SiteQueue:
         queue = self._queues.get(site)
         if queue is None:
-            fresh = Site(site, pace=fresh_pace(self._rules.settle.pace))
+            fresh = Site(site, pace=fresh_pace(self.rules.settle.pace))
             queue = self._queues[site] = SiteQueue(fresh)
         return queue
 
     def _add(self, task: Task, touched: dict[str, SiteQueue]) -> Added:
-        key = self._rules.identity.hash(task.url)
+        key = self.rules.identity.hash(task.url)
         if self._knows(key):
             return Added.KNOWN
-        queue = self._queue(task.url.site(self._rules.site_by))
-        quota = self._rules.site_quota
+        queue = self._queue(task.url.site(self.rules.site_by))
+        quota = self.rules.site_quota
         if quota is not None and queue.site.admitted >= quota:
             self._end(key, Entry(task.url, State.SKIPPED, queue.site.key, task, Reason.SITE_QUOTA))
             return Added.OVER_QUOTA
@@ -236,7 +237,7 @@ class MemoryFrontier:
             return
         queue.site = rested(queue.site, queue.deadline)
         for key, task in list(queue.shown.items()):
-            match expired(task, queue.deadline, self._rules.settle):
+            match expired(task, queue.deadline, self.rules.settle):
                 case Dead() as dead:
                     self._finish(key, task, dead, queue)
                 case _:
@@ -260,7 +261,7 @@ class MemoryFrontier:
             self._stale += 1
             return False
         for task, settlement in account.settlements:
-            key = self._rules.identity.hash(task.url)
+            key = self.rules.identity.hash(task.url)
             shown = queue.shown.get(key)
             if shown is not None:
                 self._finish(key, shown, settlement, queue)
@@ -287,12 +288,12 @@ class MemoryFrontier:
 
     def _named(self, key: int, task: Task, after: Next, url: Url) -> tuple[int, Next]:
         """Under its final name, with the asked one as alias; or, when that name is taken, noting whose it is."""
-        new_key = self._rules.identity.hash(url)
+        new_key = self.rules.identity.hash(url)
         if new_key == key:
             return key, after
         if self._knows(new_key):
             return key, Ended(replace(after.entry, of=url)) if isinstance(after, Ended) else after
-        self._end(key, alias(task, url, url.site(self._rules.site_by)))
+        self._end(key, alias(task, url, url.site(self.rules.site_by)))
         return new_key, renamed(after, url)
 
     def _count_aside(self, queue: SiteQueue, *, was_aside: bool) -> None:
@@ -323,7 +324,7 @@ class MemoryFrontier:
         self._line_up(queue)
 
     def _restore(self, entry: Entry) -> bool:
-        key = self._rules.identity.hash(entry.url)
+        key = self.rules.identity.hash(entry.url)
         if self._knows(key):
             return False
         known = self._queues.get(entry.site)

@@ -94,14 +94,19 @@ class Database:
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, place: Place, prepare: Callable[[Connection, str], Awaitable[None]]) -> AsyncIterator[Self]:
-        """`prepare` looks at the schema first, on a connection of its own, whose errors say what is wrong."""
+    async def open(
+        cls, place: Place, prepare: Callable[[Connection, str], Awaitable[T]]
+    ) -> AsyncIterator[tuple[Self, T]]:
+        """`prepare` looks at the schema first, on a connection of its own, whose errors say what is wrong.
+
+        What it finds comes along.
+        """
         database = cls(place)
         with database.translating():
             async with await psycopg.AsyncConnection.connect(database._conninfo, autocommit=True) as connection:
-                await prepare(connection, database.schema)
+                found = await prepare(connection, database.schema)
         async with database._pool:
-            yield database
+            yield database, found
 
     async def run(self, work: Callable[[Connection], Awaitable[T]]) -> T:
         """One transaction, from a clean start as often as it takes."""

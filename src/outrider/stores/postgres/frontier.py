@@ -42,11 +42,11 @@ class PostgresFrontier(PostgresLedger):
     @classmethod
     @asynccontextmanager
     async def open(cls, place: Place, rules: FrontierRules, clock: Clock | None) -> AsyncIterator[Self]:
-        async with Database.open(place, partial(prepare, rules=rules)) as database:
-            yield cls(database, rules, clock)
+        async with Database.open(place, partial(prepare, rules=rules)) as (database, agreed):
+            yield cls(database, agreed, clock)
 
     async def add(self, tasks: Sequence[Task], refused: Sequence[tuple[Url, Reason]] = ()) -> list[Added]:
-        hash_of = self._rules.identity.hash
+        hash_of = self.rules.identity.hash
         keys = [hash_of(task.url) for task in tasks]
         refusals = _firsts((hash_of(url), (url, reason)) for url, reason in refused)
         known = await self._known({*keys, *refusals})
@@ -129,12 +129,12 @@ class PostgresFrontier(PostgresLedger):
 
     async def _begin(self, connection: Connection) -> Work:
         ((now, place),) = await say(connection, "begin")
-        return Work(connection, self._rules, self._clock.now() if self._clock else now, place)
+        return Work(connection, self.rules, self._clock.now() if self._clock else now, place)
 
     async def _add(
         self, work: Work, tasks: dict[int, Task], refused: dict[int, tuple[Url, Reason]]
     ) -> dict[int, Added]:
-        by = self._rules.site_by
+        by = self.rules.site_by
         site_of = {key: task.url.site(by) for key, task in tasks.items()}
         await work.lock(site_of.values(), make=True)
         known = await work.known([*tasks, *refused])
@@ -149,7 +149,7 @@ class PostgresFrontier(PostgresLedger):
         return answers
 
     def _admit(self, work: Work, key: int, task: Task, row: SiteRow) -> Added:
-        quota = self._rules.site_quota
+        quota = self.rules.site_quota
         if quota is not None and row.site.admitted >= quota:
             work.insert_ended(key, Entry(task.url, State.SKIPPED, row.site.key, task, Reason.SITE_QUOTA))
             return Added.OVER_QUOTA
@@ -184,7 +184,7 @@ class PostgresFrontier(PostgresLedger):
             deadline = row.deadline or 0.0
             row.site = rested(row.site, deadline)
             for key in row.shown:
-                end = expired(task_of(shown[key]), deadline, self._rules.settle)
+                end = expired(task_of(shown[key]), deadline, self.rules.settle)
                 if isinstance(end, Dead):
                     work.finish(shown[key], end, row)
                     recovered[key] = None
@@ -196,7 +196,7 @@ class PostgresFrontier(PostgresLedger):
         return recovered
 
     async def _settle(self, work: Work, accounts: Sequence[Settled]) -> list[bool]:
-        hash_of = self._rules.identity.hash
+        hash_of = self.rules.identity.hash
         await work.lock(account.lease.site.key for account in accounts)
         keys = [[hash_of(task.url) for task, _ in account.settlements] for account in accounts]
         rows = await work.rows(
@@ -243,7 +243,7 @@ class PostgresFrontier(PostgresLedger):
         return count
 
     async def _restore(self, work: Work, entries: Sequence[Entry], sites: Sequence[Site], hashes: Sequence[int]) -> int:
-        lines = _firsts((self._rules.identity.hash(entry.url), entry) for entry in entries)
+        lines = _firsts((self.rules.identity.hash(entry.url), entry) for entry in entries)
         # A site is made for what is owed there; lines that have ended need none.
         owed = {entry.site for entry in entries if entry.state in {State.PENDING, State.WAITING}}
         await work.lock(entry.site for entry in entries)

@@ -19,15 +19,15 @@ _BATCH: Final = 1_000
 class PostgresLedger:
     def __init__(self, database: Database, rules: FrontierRules) -> None:
         self._database = database
-        self._rules = rules
+        self.rules = rules
 
     async def find(self, url: Url) -> Entry | None:
-        for set_aside, *columns in await self._database.ask("find", {"hash": self._rules.identity.hash(url)}):
+        for set_aside, *columns in await self._database.ask("find", {"hash": self.rules.identity.hash(url)}):
             return entry_of(Row(*columns), set_aside=set_aside)
         return None
 
     async def knows(self, urls: Sequence[Url]) -> list[bool]:
-        keys = [self._rules.identity.hash(url) for url in urls]
+        keys = [self.rules.identity.hash(url) for url in urls]
         known = await self._known(keys)
         return [key in known for key in keys]
 

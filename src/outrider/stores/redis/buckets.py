@@ -1,6 +1,5 @@
 """Where does a site live, and is this store ours? How many buckets there are is written once, when a store is made."""
 
-import hashlib
 from typing import Final
 
 from msgspec import Struct
@@ -8,9 +7,9 @@ from xxhash import xxh3_64_intdigest
 
 from outrider.errors import ConfigError, SchemaMismatch
 from outrider.model.codec import from_json, to_json
-from outrider.model.identity import Identity
 from outrider.model.url import Url
 from outrider.ports import FrontierRules
+from outrider.stores.agreement import in_force, made_under, with_seed
 from outrider.stores.place import Place
 from outrider.stores.redis.server import Server, is_cluster
 
@@ -27,14 +26,11 @@ class Version(Struct, frozen=True):
 
 
 class Origins(Struct, frozen=True):
-    """What a store was made with. All who open it must agree, or they would not find what the others wrote."""
+    """What a store was made with. `rules` are what all who open it must agree on."""
 
     schema: int
     buckets: int
-    identity: str
-    strip_tracking: bool
-    sort_query: bool
-    site_by: str
+    rules: dict[str, str]
     spills: bool = False
 
 
@@ -58,13 +54,12 @@ class Buckets:
 
 async def open_buckets(
     server: Server, place: Place, rules: FrontierRules, prefix: str, wanted: int, *, spills: bool = False
-) -> Buckets:
-    """Make the store, or check that it is one that these rules can use."""
+) -> tuple[Buckets, FrontierRules]:
+    """Make the store, or check that it is one that these rules can use; with the rules in force."""
     number = wanted or (ON_A_CLUSTER if is_cluster(place) else ON_ONE_SERVER)
-    identity = rules.identity
-    seed = _fingerprint(identity)
-    ours = Origins(SCHEMA, number, seed, identity.strip_tracking, identity.sort_query, rules.site_by, spills)
     key = f"{{{prefix}}}:made"
+    # Of many who come at once the first one's seed stays; those that the others drew are forgotten.
+    ours = Origins(SCHEMA, number, made_under(with_seed(rules)), spills)
     await server.command("SET", key, to_json(ours), "NX")
     stored = await server.command("GET", key)
     schema = from_json(stored, Version).schema
@@ -76,16 +71,5 @@ async def open_buckets(
         raise ConfigError(f"{place}: the store was made as {scheme}; move it, or open it so")
     if wanted and made.buckets != wanted:
         raise ConfigError(f"{place}: the store was made with buckets={made.buckets}, which cannot be changed")
-    for name in ("strip_tracking", "sort_query", "site_by"):
-        if getattr(made, name) != getattr(ours, name):
-            raise SchemaMismatch(
-                f"{place}: the store was made with {name}={getattr(made, name)}, not {getattr(ours, name)}"
-            )
-    if made.identity != ours.identity:
-        raise SchemaMismatch(f"{place}: the store was made under another identity: its seed is not the one given")
-    return Buckets(made.buckets, rules)
-
-
-def _fingerprint(identity: Identity) -> str:
-    """Tells seeds apart without showing them."""
-    return hashlib.sha256(f"outrider identity {identity.seed}".encode()).hexdigest()[:16]
+    agreed = in_force(place, made.rules, rules)
+    return Buckets(made.buckets, agreed), agreed

@@ -38,8 +38,8 @@ _ROUNDS: Final = 8
 @asynccontextmanager
 async def reach(
     place: Place, rules: FrontierRules, head: int | None = None
-) -> AsyncIterator[tuple[Server, Buckets, str]]:
-    """The server, its buckets and the prefix of their keys, as the rest of the options says."""
+) -> AsyncIterator[tuple[Server, Buckets, FrontierRules]]:
+    """The server, its buckets and the rules in force, as the rest of the options says."""
     prefix = place.text("prefix", "outrider")
     pool = place.number("pool", 16)
     timeout = place.number("timeout", 30)
@@ -48,15 +48,16 @@ async def reach(
     if not prefix or set(prefix) & set("{}"):
         raise ConfigError(f"{place}: prefix={prefix!r}; expected a name without braces")
     async with connect(place, prefix=prefix, pool=pool, timeout=timeout, head=head) as server:
-        yield server, await open_buckets(server, place, rules, prefix, wanted, spills=head is not None), prefix
+        buckets, agreed = await open_buckets(server, place, rules, prefix, wanted, spills=head is not None)
+        yield server, buckets, agreed
 
 
 class RedisFrontier(RedisLedger):
     @classmethod
     @asynccontextmanager
     async def open(cls, place: Place, rules: FrontierRules, clock: Clock | None) -> AsyncIterator[Self]:
-        async with reach(place, rules) as (server, buckets, _):
-            yield cls(server, buckets, rules, clock)
+        async with reach(place, rules) as (server, buckets, agreed):
+            yield cls(server, buckets, agreed, clock)
 
     async def add(self, tasks: Sequence[Task], refused: Sequence[tuple[Url, Reason]] = ()) -> list[Added]:
         answers: list[Added] = []

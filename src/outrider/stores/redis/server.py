@@ -67,13 +67,13 @@ class Server:
     ) -> None:
         self._client = client
         self._place = place
-        self._prefix = prefix
+        self.prefix = prefix
         self._head = head
         self._room = asyncio.Semaphore(pool)
         self._scripts: dict[str, Script] = {}
 
     def key(self, bucket: int, name: str) -> str:
-        return f"{{{self._prefix}:{bucket}}}:{name}"
+        return f"{{{self.prefix}:{bucket}}}:{name}"
 
     async def command(self, *words: Argument) -> Any:  # noqa: ANN401 - whatever the command answers
         with self._translated():

@@ -51,9 +51,9 @@ class RedisFilesFrontier(RedisFrontier):
             raise ConfigError(f"{place}: files={name!r}; expected the whole path of a folder, such as /var/spool/crawl")
         with on_disk(place, f"use {folder}"):
             await asyncio.to_thread(_try_out, folder)
-        async with reach(place, rules, head) as (server, buckets, prefix):
-            ours = await _our_folder(server, place, folder, f"{{{prefix}}}:files")
-            yield cls(server, buckets, rules, clock, Segments(ours, place))
+        async with reach(place, rules, head) as (server, buckets, agreed):
+            ours = await _our_folder(server, place, folder, f"{{{server.prefix}}}:files")
+            yield cls(server, buckets, agreed, clock, Segments(ours, place))
 
     async def add_batch(self, tasks: Sequence[Task], refused: Sequence[tuple[Url, Reason]]) -> list[Added]:
         answers = await super().add_batch(tasks, refused)

@@ -45,7 +45,7 @@ class SqliteFrontier:
             raise ConfigError(f"{place}: expected sqlite:///path/to/frontier.db")
         self._place = place
         self._path = Path(place.path)
-        self._rules = rules
+        self.rules = rules
         self._clock: Clock = clock or SystemClock()
         self._options = Options(
             place.text("synchronous", "normal", ("normal", "full")),
@@ -77,13 +77,13 @@ class SqliteFrontier:
 
         def peek(_: sqlite3.Connection) -> list[Added] | Unanswered:
             """The hashes are made before the lock is taken; and when all are known, none is needed."""
-            identity = self._rules.identity.hash
+            identity = self.rules.identity.hash
             hashes.extend([identity(task.url) for task in tasks])
             missing.extend(self._known.missing(hashes))
             return UNANSWERED if missing or refused else [Added.KNOWN] * len(tasks)
 
         def work(acts: Acts) -> list[Added]:
-            turned_away = [(self._rules.identity.hash(url), url, reason) for url, reason in refused]
+            turned_away = [(self.rules.identity.hash(url), url, reason) for url, reason in refused]
             given = acts.add([hashes[index] for index in missing], [tasks[index] for index in missing], turned_away)
             answers = [Added.KNOWN] * len(tasks)
             for index, answer in zip(missing, given, strict=True):
@@ -142,12 +142,12 @@ class SqliteFrontier:
     # the ledger
 
     async def find(self, url: Url) -> Entry | None:
-        key = self._rules.identity.hash(url)
-        site = url.site(self._rules.site_by)
+        key = self.rules.identity.hash(url)
+        site = url.site(self.rules.site_by)
         return await self._read(lambda connection: reading.find(connection, key, site))
 
     async def knows(self, urls: Sequence[Url]) -> list[bool]:
-        hashes = [self._rules.identity.hash(url) for url in urls]
+        hashes = [self.rules.identity.hash(url) for url in urls]
         listed = encode(hashes).decode()
         known = await self._read(lambda connection: {row[0] for row in connection.execute(SQL["known"], (listed,))})
         return [key in known for key in hashes]
@@ -161,7 +161,7 @@ class SqliteFrontier:
             yield batch
 
     async def sites(self) -> AsyncIterator[list[Site]]:
-        async for batch in self._all(lambda connection: reading.sites(connection, self._rules.settle.pace)):
+        async for batch in self._all(lambda connection: reading.sites(connection, self.rules.settle.pace)):
             yield batch
 
     async def restore(
@@ -190,8 +190,8 @@ class SqliteFrontier:
         return await self._thread.do(Act(act, peek))
 
     def _acted(self, transaction: Transaction, work: Callable[[Acts], T]) -> T:
-        batch = Batch(transaction.connection, self._rules.settle.pace, self._origins)
-        answer = work(Acts(batch, self._rules))
+        batch = Batch(transaction.connection, self.rules.settle.pace, self._origins)
+        answer = work(Acts(batch, self.rules))
         batch.flush()
         if batch.new_origins:
             transaction.on_commit.append(lambda: self._learn_origins(batch.new_origins))
@@ -219,7 +219,7 @@ class SqliteFrontier:
     def _connect(self) -> sqlite3.Connection:
         connection = connect(self._path, self._options)
         try:
-            bring_up(connection, self._place, self._rules)
+            self.rules = bring_up(connection, self._place, self.rules)
         except BaseException:
             connection.close()
             raise

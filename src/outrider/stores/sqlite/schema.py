@@ -1,6 +1,5 @@
 """Is this file ours, of our version, and made under our rules? A fresh one is made, an older one brought forward."""
 
-import hashlib
 import sqlite3
 import time
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from msgspec import Struct
 
 from outrider.errors import SchemaMismatch, StoreError
 from outrider.ports import FrontierRules
+from outrider.stores.agreement import in_force, made_under, with_seed
 from outrider.stores.place import Place
 from outrider.stores.sqlite.failures import is_busy
 from outrider.stores.sqlite.sql import script, statements_of
@@ -74,8 +74,13 @@ def _use_log(connection: sqlite3.Connection, wait: float) -> None:
             return
 
 
-def bring_up(connection: sqlite3.Connection, place: Place, rules: FrontierRules, steps: Sequence[str] = STEPS) -> None:
-    """Make or migrate the tables, in one transaction. Raises `SchemaMismatch`, and `StoreError` for a foreign file."""
+def bring_up(
+    connection: sqlite3.Connection, place: Place, rules: FrontierRules, steps: Sequence[str] = STEPS
+) -> FrontierRules:
+    """Make or migrate the tables, in one transaction; the rules in force, with the seed that the file keeps.
+
+    Raises `SchemaMismatch`, and `StoreError` for a foreign file.
+    """
     connection.execute("BEGIN IMMEDIATE")
     try:
         version = _version(connection, place, len(steps))
@@ -83,11 +88,12 @@ def bring_up(connection: sqlite3.Connection, place: Place, rules: FrontierRules,
             for statement in statements_of(step):
                 connection.execute(statement)
             connection.execute("INSERT INTO migrations (version, applied_at) VALUES (?, ?)", (number, time.time()))
-        _agree(connection, place, rules)
+        agreed = _agree(connection, place, rules)
     except BaseException:
         connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")
+    return agreed
 
 
 def _version(connection: sqlite3.Connection, place: Place, ours: int) -> int:
@@ -106,26 +112,9 @@ def _version(connection: sqlite3.Connection, place: Place, ours: int) -> int:
     return 0
 
 
-def _agree(connection: sqlite3.Connection, place: Place, rules: FrontierRules) -> None:
-    """Hashes made under other rules would find nothing again: every URL would be new, and fetched twice."""
-    ours = _agreed(rules)
-    connection.executemany("INSERT OR IGNORE INTO about (name, value) VALUES (?, ?)", ours.items())
-    theirs = dict(connection.execute("SELECT name, value FROM about"))
-    other = [
-        # The seed is a secret, so only its digest is stored and neither is shown.
-        "another seed" if name == "seed" else f"{name}={theirs[name]} where this crawl has {value}"
-        for name, value in ours.items()
-        if theirs[name] != value
-    ]
-    if other:
-        raise SchemaMismatch(f"{place}: made with {', '.join(other)}; open it with those settings, or begin afresh")
-
-
-def _agreed(rules: FrontierRules) -> dict[str, str]:
-    identity = rules.identity
-    return {
-        "seed": hashlib.sha256(str(identity.seed).encode()).hexdigest(),
-        "strip_tracking": str(identity.strip_tracking).lower(),
-        "sort_query": str(identity.sort_query).lower(),
-        "site_by": rules.site_by,
-    }
+def _agree(connection: sqlite3.Connection, place: Place, rules: FrontierRules) -> FrontierRules:
+    made = dict(connection.execute("SELECT name, value FROM about"))
+    if not made:
+        made = made_under(with_seed(rules))
+        connection.executemany("INSERT INTO about (name, value) VALUES (?, ?)", made.items())
+    return in_force(place, made, rules)

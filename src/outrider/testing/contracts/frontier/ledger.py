@@ -5,7 +5,9 @@
 import asyncio
 
 import pytest
+from msgspec.structs import replace
 
+from outrider.model.identity import Identity
 from outrider.model.ledger import Added, Entry, Settled, State
 from outrider.model.reason import Reason
 from outrider.model.settlement import Dead, Later, Settlement
@@ -33,7 +35,7 @@ class LedgerContract(Base):
 
     async def test_a_frontier_can_be_moved_and_moved_again(self, name: str, clock: FakeClock) -> None:
         """S2-10, S2-11, H2-21: into a second store, idempotently; the ledger is the same, and so is what is lent."""
-        async with self.open(name, RULES, clock) as source, self.open(f"{name}b", RULES, clock) as target:
+        async with self.open(name, RULES, clock) as source, self.open(f"{name}b", source.rules, clock) as target:
             refused = [(Url("http://c.org/x|y"), Reason.OUT_OF_SCOPE)]
             await source.add([page(n, site) for site in ("a.org", "b.org") for n in range(4)], refused)
             lease = await self.lease_one(source, tasks=3)
@@ -74,6 +76,30 @@ class LedgerContract(Base):
 
         assert (nothing.leases, nothing.next_at) == ((), START + 9)
         assert [lease.site.key for lease in lent.leases] == ["b.org"]
+
+    async def test_a_store_keeps_a_seed_of_its_own_that_all_who_open_it_share(
+        self, name: str, clock: FakeClock
+    ) -> None:
+        async with self.open(name, RULES, clock) as one, self.open(f"{name}b", RULES, clock) as other:
+            await one.add([page(1)])
+            async with self.open(name, RULES, clock) as two:
+                again = await two.add([page(1)])
+                rules = two.rules
+
+        assert again == [Added.KNOWN]
+        assert 0 < one.rules.identity.seed < 2**63
+        assert rules == one.rules == replace(RULES, identity=one.rules.identity)
+        assert other.rules.identity.seed not in {0, rules.identity.seed}
+
+    async def test_a_seed_that_is_given_is_kept(self, name: str, clock: FakeClock) -> None:
+        given = replace(RULES, identity=Identity(seed=2**62 + 1))
+        async with self.open(name, given, clock) as frontier:
+            await frontier.add([page(1)])
+            made = frontier.rules
+        async with self.open(name, RULES, clock) as frontier:
+            kept = frontier.rules
+
+        assert made == kept == given
 
     async def test_many_workers_at_once_lease_every_site_exactly_once(self, name: str, clock: FakeClock) -> None:
         """C25, C33, H2-13, H2-14, H2-33: many handles on one store, no site twice, nothing lost."""
