@@ -1,26 +1,24 @@
 """`outrider frontier`: look into a frontier, write it out, read it in, and move it between engines."""
 
-import asyncio
 import json
+import os
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
 from outrider.cli.exit_codes import ExitCode
-from outrider.cli.options import Assignments, ConfigFile, Profile, load_settings
+from outrider.cli.options import AsJson, Assignments, ConfigFile, Profile, load_settings
+from outrider.errors import ConfigError
 
 if TYPE_CHECKING:
     from outrider.model.ledger import Census
     from outrider.ops.migrate import Statistics
     from outrider.ops.move import Report
     from outrider.ports import FrontierRules
-    from outrider.stores.registry import FrontierStore
-
-T = TypeVar("T")
 
 app = typer.Typer(help="Look into a frontier, export it, import it, move it.", no_args_is_help=True)
 
@@ -35,11 +33,14 @@ def stats(
     profile: Profile = None,
     config: ConfigFile = None,
     assignments: Assignments = None,
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    as_json: AsJson = False,
 ) -> int:
     """Count the URLs of a frontier by state and reason."""
+    from outrider.cli import frontier_acts as acts  # noqa: PLC0415 - late, as in options
+    from outrider.cli.loop import run  # noqa: PLC0415 - the same
+
     rules = _rules(profile, config, assignments)
-    census = asyncio.run(_with(url, rules, lambda store: store.census()))
+    census = run(acts.census_of(url, rules))
     _print_census(census, as_json=as_json)
     return ExitCode.OK
 
@@ -53,10 +54,13 @@ def export(
     config: ConfigFile = None,
     assignments: Assignments = None,
 ) -> int:
-    """Write a frontier as JSON lines."""
+    """Write a frontier as JSON lines. They hold the store's secret seed: keep them as safe as the store."""
+    from outrider.cli import frontier_acts as acts  # noqa: PLC0415 - late, as in options
+    from outrider.cli.loop import run  # noqa: PLC0415 - the same
+
     rules = _rules(profile, config, assignments)
     with _output(file) as out:
-        count = asyncio.run(_with(url, rules, lambda store: _export(store, out)))
+        count = run(acts.export_to(out, url, rules))
     typer.echo(f"{count} lines written", err=True)
     return ExitCode.OK
 
@@ -72,13 +76,12 @@ def import_(
     batch_size: BatchSize = 1_000,
 ) -> int:
     """Read JSON lines into a frontier; what it knows already is left alone."""
-    from outrider.ops.lines import LinesSource  # noqa: PLC0415 - late, as in options
-    from outrider.ops.move import move as carry  # noqa: PLC0415 - the same
+    from outrider.cli import frontier_acts as acts  # noqa: PLC0415 - late, as in options
+    from outrider.cli.loop import run  # noqa: PLC0415 - the same
 
     rules = _rules(profile, config, assignments)
     with _input(file) as lines:
-        source = LinesSource(file, lines)
-        report = asyncio.run(_with(url, rules, lambda store: carry(source, store, batch_size=batch_size)))
+        report = run(acts.import_from(lines, file, url, rules, batch_size=batch_size))
     return _print_report(report)
 
 
@@ -94,12 +97,17 @@ def move(  # noqa: PLR0913 - one argument for each option
     clean: Annotated[bool, typer.Option("--clean", help="S2 sources only: drop each domain once moved.")] = False,
     batch_size: BatchSize = 1_000,
 ) -> int:
-    """Move a frontier to another engine. It may be repeated, and goes on where it was."""
+    """Copy a frontier into another store. Run it again after an interruption: what is there is left alone."""
+    from outrider.cli import frontier_acts as acts  # noqa: PLC0415 - late, as in options
+    from outrider.cli.loop import run  # noqa: PLC0415 - the same
+
     rules = _rules(profile, config, assignments)
     if source.partition("://")[0] in {"s2+files", "s2+redis"}:
-        done = asyncio.run(_migrate(source, target, rules, dry_run=dry_run, clean=clean, batch_size=batch_size))
+        done = run(acts.migrate_from(source, target, rules, dry_run=dry_run, clean=clean, batch_size=batch_size))
         return _print_statistics(done, source, dry_run=dry_run)
-    report = asyncio.run(_move(source, target, rules, dry_run=dry_run, batch_size=batch_size))
+    if clean:
+        raise ConfigError("--clean is for s2+files: and s2+redis: alone; a frontier that was moved stays as it is")
+    report = run(acts.move_between(source, target, rules, dry_run=dry_run, batch_size=batch_size))
     return _print_report(report, dry_run=dry_run)
 
 
@@ -107,72 +115,6 @@ def _rules(profile: str | None, config: Path | None, assignments: list[str] | No
     from outrider.app import frontier_rules  # noqa: PLC0415 - late, as in options
 
     return frontier_rules(load_settings(profile, config, assignments).settings)
-
-
-async def _with(url: str, rules: "FrontierRules", act: "Callable[[FrontierStore], Awaitable[T]]") -> T:
-    from outrider.stores.registry import open_frontier  # noqa: PLC0415 - late, as in options
-
-    async with open_frontier(url, rules) as store:
-        return await act(store)
-
-
-async def _export(store: "FrontierStore", out: BinaryIO) -> int:
-    from outrider.ops.lines import exported  # noqa: PLC0415 - late, as in options
-
-    count = 0
-    async for line in exported(store):
-        out.write(line + b"\n")
-        count += 1
-    return count
-
-
-async def _move(source: str, target: str, rules: "FrontierRules", *, dry_run: bool, batch_size: int) -> "Report":
-    from outrider.ops.move import move as carry  # noqa: PLC0415 - late, as in options
-    from outrider.stores.registry import open_frontier  # noqa: PLC0415 - the same
-
-    async with open_frontier(source, rules) as old, open_frontier(target, rules) as new:
-        with _bar() as show:
-            return await carry(
-                old,
-                new,
-                batch_size=batch_size,
-                dry_run=dry_run,
-                tell=lambda progress: show(progress.lines, progress.total),
-            )
-
-
-async def _migrate(
-    source: str, target: str, rules: "FrontierRules", *, dry_run: bool, clean: bool, batch_size: int
-) -> "Statistics":
-    from outrider.ops.migrate import migrate  # noqa: PLC0415 - late, as in options
-    from outrider.stores.legacy.layouts import open_layout  # noqa: PLC0415 - the same
-    from outrider.stores.registry import open_frontier  # noqa: PLC0415 - the same
-
-    async with open_layout(source) as layout, open_frontier(target, rules) as store:
-        with _bar() as show:
-            return await migrate(
-                layout,
-                store,
-                rules,
-                batch_size=batch_size,
-                dry_run=dry_run,
-                clean=clean,
-                tell=lambda done: show(done.urls_migrated + done.urls_known, None),
-            )
-
-
-@contextmanager
-def _bar() -> Iterator[Callable[[int, int | None], None]]:
-    """A progress bar on a terminal, and nothing in a pipe."""
-    if not sys.stderr.isatty():
-        yield lambda _done, _total: None
-        return
-    from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
-    from rich.progress import Progress  # noqa: PLC0415 - the same
-
-    with Progress(console=Console(stderr=True)) as progress:
-        bar = progress.add_task("URLs", total=None)
-        yield lambda done, total: progress.update(bar, completed=done, total=total)
 
 
 @contextmanager
@@ -184,9 +126,13 @@ def _output(file: str) -> Iterator[BinaryIO]:
     target = Path(file)
     part = target.with_name(f".{target.name}.part")
     try:
-        with part.open("wb") as out:
+        with _named(file):
+            # For the owner's eyes: an export holds the store's secret.
+            out = os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
+        with out:
             yield out
-        part.replace(target)
+        with _named(file):
+            part.replace(target)
     finally:
         part.unlink(missing_ok=True)
 
@@ -196,8 +142,18 @@ def _input(file: str) -> Iterator[BinaryIO]:
     if file == "-":
         yield sys.stdin.buffer
         return
-    with Path(file).open("rb") as lines:
+    with _named(file):
+        lines = Path(file).open("rb")  # noqa: SIM115 - closed below; reading it has errors of its own
+    with lines:
         yield lines
+
+
+@contextmanager
+def _named(file: str) -> Iterator[None]:
+    try:
+        yield
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
+        raise ConfigError(f"{file}: {error.strerror}") from None
 
 
 def _print_census(census: "Census", *, as_json: bool) -> None:
@@ -219,18 +175,23 @@ def _print_census(census: "Census", *, as_json: bool) -> None:
 
 def _print_report(report: "Report", *, dry_run: bool = False) -> int:
     done = report.progress
-    verb = "would be read" if dry_run else "read"
-    typer.echo(f"{done.sites} sites and {done.lines} URLs {verb}; {done.new} were new there")
+    written = "nothing written" if dry_run else f"{done.new:,} were new there"
+    typer.echo(f"{done.lines:,} URLs of {done.sites:,} sites read; {written}")
     for difference in report.differences:
         typer.echo(f"the ledgers differ: {difference}", err=True)
     return ExitCode.STORE if report.differences else ExitCode.OK
 
 
 def _print_statistics(done: "Statistics", source: str, *, dry_run: bool) -> int:
+    from outrider.cli.terminal import visible  # noqa: PLC0415 - late, as in options
+    from outrider.stores.place import Place  # noqa: PLC0415 - the same
+
     for complaint in done.complaints:
-        typer.echo(complaint, err=True)
+        typer.echo(visible(complaint), err=True)
+    if done.errors > len(done.complaints):
+        typer.echo(f"and {done.errors - len(done.complaints):,} more", err=True)
     names = ("domains_processed", "urls_migrated", "urls_known", "files_read", "errors")
     typer.echo(json.dumps({name: getattr(done, name) for name in names}))
     if not dry_run and not done.errors:
-        typer.echo(f"once you have verified the new frontier, the old data in {source} can be deleted", err=True)
+        typer.echo(f"once you have verified the new frontier, you can delete the old one: {Place(source)}", err=True)
     return ExitCode.STORE if done.errors else ExitCode.OK

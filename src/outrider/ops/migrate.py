@@ -5,6 +5,7 @@ left alone, so that a run that was interrupted is simply begun again (H2-21).
 """
 
 from collections.abc import Callable, Sequence
+from math import isfinite
 from typing import Final
 
 from msgspec import Struct
@@ -37,53 +38,48 @@ class Statistics(Struct, frozen=True):
 async def migrate(
     layout: Layout,
     target: FrontierStore,
-    rules: FrontierRules,
     *,
     batch_size: int = 1_000,
     dry_run: bool = False,
     clean: bool = False,
     tell: Callable[[Statistics], None] = lambda _: None,
 ) -> Statistics:
-    """`clean` drops each domain's old data once all of it is in the target. With `dry_run` nothing is written."""
+    """`clean` drops a domain's old data once all of it is in the target: one with an error keeps everything.
+
+    With `dry_run` nothing is written on either side, and every URL counts as migrated.
+    """
     done = Statistics()
+    kept: set[bytes] = set()
     async for domain in layout.domains():
+        errors = done.errors
         try:
-            done = await _migrate(layout, domain, target, rules, done, batch_size=batch_size, dry_run=dry_run)
-            if clean and not dry_run:
-                await layout.clean(domain)
+            async for lines in layout.lines(domain, batch_size):
+                tasks, done = _tasks(lines, domain, done)
+                for start in range(0, len(tasks), batch_size):
+                    batch = tasks[start : start + batch_size]
+                    new = len(batch) if dry_run else await _write(batch, domain, target)
+                    done = _counted(done, new, len(batch))
+            done = replace(done, files_read=done.files_read + (domain.file is not None))
         except (OSError, ValueError) as error:
             done = _complaint(done, f"{domain.name}: {error}")
+        if done.errors > errors:
+            kept.add(domain.key)
+        elif clean and not dry_run:
+            await layout.clean(domain)
         done = replace(done, domains_processed=done.domains_processed + 1)
         tell(done)
+    if clean and not dry_run:
+        await layout.sweep(kept)
     return done
 
 
-async def _migrate(
-    layout: Layout,
-    domain: Domain,
-    target: FrontierStore,
-    rules: FrontierRules,
-    done: Statistics,
-    *,
-    batch_size: int,
-    dry_run: bool,
-) -> Statistics:
-    sites: set[str] = set()
-    async for lines in layout.lines(domain, batch_size):
-        tasks, done = _tasks(lines, domain, done)
-        for start in range(0, len(tasks), batch_size):
-            batch = tasks[start : start + batch_size]
-            answers = [Added.NEW] * len(batch) if dry_run else await target.add(batch)
-            new = sum(answer is Added.NEW for answer in answers)
-            done = replace(
-                done,
-                urls_migrated=done.urls_migrated + new,
-                urls_known=done.urls_known + len(batch) - new,
-            )
-        sites |= {task.url.site(rules.site_by) for task in tasks}
-    if not dry_run:
-        await target.restore(sites=[_site(key, domain, rules) for key in sorted(sites)])
-    return replace(done, files_read=done.files_read + 1) if domain.file is not None else done
+async def _write(tasks: Sequence[Task], domain: Domain, target: FrontierStore) -> int:
+    """The sites first, so that none is lent before what was known of it is there; how many tasks were new."""
+    rules = target.rules
+    known = {task.url.site(rules.site_by): task.url for task in tasks}
+    sites = [_site(key, domain, rules) for key, url in sorted(known.items()) if _belongs(url, domain)]
+    await target.restore(sites=sites)
+    return sum(answer is Added.NEW for answer in await target.add(tasks))
 
 
 def _tasks(lines: Sequence[str], domain: Domain, done: Statistics) -> tuple[list[Task], Statistics]:
@@ -91,9 +87,12 @@ def _tasks(lines: Sequence[str], domain: Domain, done: Statistics) -> tuple[list
     for line in filter(None, lines):
         text, depth = split_line(line)
         try:
-            tasks.append(Task(Url(text), depth=depth, priority=-depth, origin=Origin.LINK))
+            # A bare domain, as seed files had them (H2-23).
+            url = Url(text if "://" in text else f"http://{text}")
         except InvalidUrl as error:
             done = _complaint(done, f"{domain.name}: {error}")
+        else:
+            tasks.append(Task(url, depth=depth, priority=-depth, origin=Origin.LINK))
     return tasks, done
 
 
@@ -105,11 +104,22 @@ def split_line(line: str) -> tuple[str, int]:
     return line, 0
 
 
+def _belongs(url: Url, domain: Domain) -> bool:
+    """A line that stands in another domain's queue says nothing about its own site."""
+    return url.host == domain.name or url.host.endswith(f".{domain.name}")
+
+
 def _site(key: str, domain: Domain, rules: FrontierRules) -> Site:
     """What the old layout knew of politeness: when it may next be asked, and whether it was excluded by hand."""
     excluded = domain.state.get(b"is_excluded", b"0") == b"1"
-    not_before = float(domain.state.get(b"next_fetch_time", b"0") or b"0")
+    not_before = float(domain.state.get(b"next_fetch_time", b"") or b"0")
+    if not isfinite(not_before):
+        raise ValueError(f"its next_fetch_time is {not_before}, which is no time")
     return Site(key, not_before=not_before, pace=fresh_pace(rules.settle.pace), excluded=excluded)
+
+
+def _counted(done: Statistics, new: int, read: int) -> Statistics:
+    return replace(done, urls_migrated=done.urls_migrated + new, urls_known=done.urls_known + read - new)
 
 
 def _complaint(done: Statistics, sentence: str) -> Statistics:

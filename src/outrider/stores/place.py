@@ -1,8 +1,13 @@
 """A store URL, taken apart. Options ride in its query; what nobody takes out is an error that names those known."""
 
+import re
+from typing import Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from outrider.errors import ConfigError
+
+_PASSWORD: Final = re.compile(r":.*@", re.DOTALL)
+"""Greedy: rather a host too much is hidden than a part of a password that holds an @ or a / is shown."""
 
 
 class Place:
@@ -13,7 +18,8 @@ class Place:
             parts = urlsplit(url)
             self.port = parts.port
         except ValueError as error:
-            raise ConfigError(f"{url!r} is not a store URL: {error}") from None
+            # What the parser complains about may be a part of the password, so it is not quoted.
+            raise ConfigError(f"{_hidden(url)!r} is not a store URL: its host or port cannot be read") from error
         self.url = url
         self.scheme = parts.scheme
         self.host = parts.hostname or ""
@@ -22,9 +28,7 @@ class Place:
         self.path = unquote(parts.path)
         self._options = dict(parse_qsl(parts.query, keep_blank_values=True))
         self._known: list[str] = []
-        host = parts.netloc.rpartition("@")[2]
-        hidden = parts._replace(netloc=f"{parts.username or ''}:***@{host}")
-        self._shown = hidden.geturl() if parts.password else url
+        self._shown = _hidden(url)
 
     def __str__(self) -> str:
         return self._shown
@@ -49,3 +53,9 @@ class Place:
         if self._options:
             known = f"it knows {', '.join(sorted(self._known))}" if self._known else "it has none"
             raise ConfigError(f"{self}: no such option: {', '.join(sorted(self._options))}; {known}")
+
+
+def _hidden(url: str) -> str:
+    """Also in an option, also where the text is no URL."""
+    scheme, separator, rest = url.partition("://")
+    return scheme + separator + _PASSWORD.sub(":***@", rest)

@@ -3,8 +3,8 @@
 An entry point in the group `outrider.frontiers` maps a scheme to a class like those named here.
 """
 
-from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, contextmanager
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Final, Protocol, cast
@@ -70,10 +70,17 @@ def _backend(place: Place) -> FrontierBackend:
         schemes = ", ".join(f"{scheme}:" for scheme in sorted(known))
         raise ConfigError(f"{place}: no frontier is named by {place.scheme or 'nothing'}:; there are {schemes}")
     module, _, name = known[place.scheme].partition(":")
-    try:
+    with drivers_for(place):
         return cast("FrontierBackend", getattr(import_module(module), name))
+
+
+@contextmanager
+def drivers_for(place: Place) -> Iterator[None]:
+    """A driver that cannot be imported is an error that names the extra."""
+    try:
+        yield
     except ModuleNotFoundError as error:
-        extra = EXTRAS.get(error.name or "")
+        extra = EXTRAS.get((error.name or "").partition(".")[0])
         if extra is None:
             raise
         raise OutriderError(f"{place}: the driver is missing; pip install 'outrider[{extra}]'") from error
