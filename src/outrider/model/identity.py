@@ -48,6 +48,11 @@ class Identity(Struct, frozen=True):
     strip_tracking: bool = False
     sort_query: bool = False
 
+    def __repr__(self) -> str:
+        """Without the secret: what holds an identity may end up in a log."""
+        seed = "***" if self.seed else "0"
+        return f"Identity(seed={seed}, strip_tracking={self.strip_tracking}, sort_query={self.sort_query})"
+
     def key(self, url: Url) -> str:
         key = str(url)
         if "%" in key and not _STRAY.search(key):

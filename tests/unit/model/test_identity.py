@@ -91,3 +91,8 @@ def test_the_hash_is_keyed_signed_and_the_same_in_every_process() -> None:
     assert len(set(hashes)) == 1000
     assert any(value < 0 for value in hashes)
     assert all(-(2**63) <= value < 2**63 for value in hashes)
+
+
+def test_the_seed_is_not_shown() -> None:
+    assert repr(Identity(seed=4711)) == "Identity(seed=***, strip_tracking=False, sort_query=False)"
+    assert "seed=0" in repr(Identity())
