@@ -204,6 +204,19 @@ async def test_bare_hashes_do_not_go_where_they_mean_nothing(
     assert (await ledger(other)).discovered == 0
 
 
+async def test_urls_known_by_their_text_go_into_a_store_with_a_seed_of_its_own(outrider: Run, tmp_path: Path) -> None:
+    young, other = f"sqlite://{tmp_path}/young.db", f"sqlite://{tmp_path}/other.db"
+    async with open_frontier(young, RULES) as frontier, open_frontier(other, RULES) as made:
+        await frontier.add([page(n, "a.org") for n in range(3)])
+        seed = made.rules.identity.seed
+
+    told = await outrider("frontier", "move", young, other)
+
+    after = await ledger(other)
+    assert told == (0, "3 URLs of 1 sites read; 3 were new there\n", "")
+    assert (after.seed, after.known[:5]) == (seed, [True, True, True, False, False])
+
+
 def test_progress_is_shown_to_whoever_watches(crawl: str, tmp_path: Path, environment: dict[str, str]) -> None:
     """S2-13."""
     master, slave = pty.openpty()
