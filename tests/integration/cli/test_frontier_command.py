@@ -18,6 +18,7 @@ from uuid import uuid4
 
 import pytest
 from msgspec.structs import replace
+from redis import Redis
 from tests.services.postgres import PASSWORD, running
 from tests.services.redis import RedisServer
 
@@ -168,6 +169,8 @@ async def test_a_dry_run_makes_and_changes_nothing(
 
     assert into_file == into_redis == (0, "13 URLs of 3 sites read; nothing written\n", "")
     assert not (tmp_path / "new.db").exists()
+    with Redis(port=redis_server.port, password=PASSWORD, protocol=2) as client:
+        assert list(client.scan_iter(match=f"*{prefix}*")) == []
     assert await ledger(crawl) == before
 
 
