@@ -3,6 +3,9 @@
 Whose turn it is takes two steps, because buckets cannot be read and lent from in one: look at the heads of all, merge
 them as the policy orders them, then lend in the chosen buckets. For what another worker took in between, the next one
 of that bucket is lent, out of turn but never twice.
+
+Most of what a crawl proposes is known: what this process saw lately is answered without asking. That lasts as long as
+the server does: one that was restarted, or replaced by its replica, may have forgotten its last second.
 """
 
 from collections import defaultdict
@@ -21,6 +24,7 @@ from outrider.model.task import Task
 from outrider.model.url import Url
 from outrider.policy.transition import matches, revived, revived_site
 from outrider.ports import Clock, FrontierRules
+from outrider.stores.known import Known
 from outrider.stores.place import Place
 from outrider.stores.redis import packing
 from outrider.stores.redis.accounts import Claim, Writer, counter_of
@@ -38,37 +42,50 @@ _ROUNDS: Final = 8
 @asynccontextmanager
 async def reach(
     place: Place, rules: FrontierRules, head: int | None = None
-) -> AsyncIterator[tuple[Server, Buckets, FrontierRules]]:
-    """The server, its buckets and the rules in force, as the rest of the options says."""
+) -> AsyncIterator[tuple[Server, Buckets, FrontierRules, int]]:
+    """The server, its buckets, the rules in force and the megabytes of `known`, as the rest of the options says."""
     prefix = place.text("prefix", "outrider")
     pool = place.number("pool", 16)
     timeout = place.number("timeout", 30)
     wanted = place.number("buckets", 0, least=0)
+    known = place.number("known", 16)
     place.end()
     if not prefix or set(prefix) & set("{}"):
         raise ConfigError(f"{place}: prefix={prefix!r}; expected a name without braces")
     async with connect(place, prefix=prefix, pool=pool, timeout=timeout, head=head) as server:
         buckets, agreed = await open_buckets(server, place, rules, prefix, wanted, spills=head is not None)
-        yield server, buckets, agreed
+        yield server, buckets, agreed, known
 
 
 class RedisFrontier(RedisLedger):
+    def __init__(
+        self, server: Server, buckets: Buckets, rules: FrontierRules, clock: Clock | None, megabytes: int
+    ) -> None:
+        super().__init__(server, buckets, rules, clock)
+        self._megabytes = megabytes
+        self._lately = Known(megabytes)
+        self._lately_in = server.era
+
     @classmethod
     @asynccontextmanager
     async def open(cls, place: Place, rules: FrontierRules, clock: Clock | None) -> AsyncIterator[Self]:
-        async with reach(place, rules) as (server, buckets, agreed):
-            yield cls(server, buckets, agreed, clock)
+        async with reach(place, rules) as (server, buckets, agreed, known):
+            yield cls(server, buckets, agreed, clock, known)
 
     async def add(self, tasks: Sequence[Task], refused: Sequence[tuple[Url, Reason]] = ()) -> list[Added]:
-        answers: list[Added] = []
-        start = 0
-        while len(tasks) - start > _AT_ONCE:
-            answers += await self.add_batch(tasks[start : start + _AT_ONCE], ())
-            start += _AT_ONCE
-        # What was refused comes last: a URL that is also a task here is a task.
-        answers += await self.add_batch(tasks[start:], refused[:_AT_ONCE])
-        for later in range(_AT_ONCE, len(refused), _AT_ONCE):
-            await self.add_batch((), refused[later : later + _AT_ONCE])
+        hash_of = self.identity.hash
+        keys = [hash_of(task.url) for task in tasks]
+        answers = [Added.KNOWN] * len(tasks)
+        unsure = self._seen().missing(keys)
+        while unsure or refused:
+            places, unsure = unsure[:_AT_ONCE], unsure[_AT_ONCE:]
+            # What was refused comes last: a URL that is also a task here is a task.
+            turned_away, refused = ((), refused) if unsure else (refused[:_AT_ONCE], refused[_AT_ONCE:])
+            given = await self.add_batch(
+                [keys[place] for place in places], [tasks[place] for place in places], turned_away
+            )
+            for place, answer in zip(places, given, strict=True):
+                answers[place] = answer
         return answers
 
     async def lease(self, *, sites: int, tasks: int, seconds: float) -> Leased:
@@ -101,7 +118,7 @@ class RedisFrontier(RedisLedger):
             writer.write(account)
         await self._claim(writer.claims)
         accepted = writer.answers(await self.server.call_each("settle", writer.calls()))
-        await self._let_go([claim for claim in writer.claims if claim.is_taken and not accepted[claim.account]])
+        await self._end_claims([claim for claim in writer.claims if claim.is_taken], accepted)
         return accepted
 
     async def release(self, leases: Sequence[Lease]) -> None:
@@ -147,8 +164,17 @@ class RedisFrontier(RedisLedger):
 
     # what the methods above are made of
 
-    async def add_batch(self, tasks: Sequence[Task], refused: Sequence[tuple[Url, Reason]]) -> list[Added]:
-        batch = Proposals(tasks, refused, self.rules)
+    def _seen(self) -> Known:
+        """What is known for sure, of the server as it is now."""
+        if self._lately_in != self.server.era:
+            self._lately, self._lately_in = Known(self._megabytes), self.server.era
+        return self._lately
+
+    async def add_batch(
+        self, keys: Sequence[int], tasks: Sequence[Task], refused: Sequence[tuple[Url, Reason]]
+    ) -> list[Added]:
+        era = self.server.era
+        batch = Proposals(keys, tasks, refused, self.rules)
         strays = await self.strays((*batch.keys, *batch.refused_keys))
         quota = self.rules.site_quota
         front = (int(self.has_strays), quota if quota is not None else "", *self.fresh)
@@ -158,10 +184,13 @@ class RedisFrontier(RedisLedger):
                 # Bare hashes were restored since this handle last looked; nothing of the call was written.
                 self.has_strays = True
                 places, refused_places = batch.places[bucket], batch.refused_places[bucket]
-                again = [tasks[place] for place in places], [refused[place] for place in refused_places]
-                batch.note_answers(bucket, await self.add_batch(*again))
+                again = [keys[place] for place in places], [tasks[place] for place in places]
+                given = await self.add_batch(*again, [refused[place] for place in refused_places])
+                batch.note_answers(bucket, given)
             else:
                 batch.note(bucket, reply)
+        if self.server.era == era:
+            self._seen().learn((*batch.sure, *strays))
         return batch.answers
 
     async def lend(
@@ -218,16 +247,17 @@ class RedisFrontier(RedisLedger):
     async def _claim(self, claims: Sequence[Claim]) -> None:
         calls: defaultdict[int, list[Argument]] = defaultdict(list)
         for claim in claims:
-            calls[claim.bucket] += ("+", claim.key, claim.holder)
+            calls[claim.bucket] += ("?", claim.key, claim.holder)
         replies = await self.server.call_each("claim", calls)
         digits = {bucket: iter(reply) for bucket, reply in replies.items()}
         for claim in claims:
             claim.is_taken = next(digits[claim.bucket]) == ord("1")
 
-    async def _let_go(self, claims: Sequence[Claim]) -> None:
+    async def _end_claims(self, claims: Sequence[Claim], accepted: Sequence[bool]) -> None:
+        """What was taken for an account is kept when that was written, and let go when it was refused."""
         calls: defaultdict[int, list[Argument]] = defaultdict(list)
         for claim in claims:
-            calls[claim.bucket] += ("-", claim.key, "")
+            calls[claim.bucket] += ("=" if accepted[claim.account] else "-", claim.key, "")
         await self.server.call_each("claim", calls)
 
     async def _revive_sites(self, wanted: Filter) -> int:

@@ -15,16 +15,23 @@ from outrider.stores.redis.server import Argument
 
 UNCHECKED: Final = -1
 """The answer of a bucket that has strays to a caller who did not look for them."""
-_ANSWERS: Final = {ord("0"): Added.KNOWN, ord("1"): Added.NEW, ord("2"): Added.OVER_QUOTA}
+_CLAIMED: Final = ord("3")
+_ANSWERS: Final = {ord("0"): Added.KNOWN, ord("1"): Added.NEW, ord("2"): Added.OVER_QUOTA, _CLAIMED: Added.KNOWN}
 
 
 class Proposals:
-    """`places` says which tasks a bucket was asked about; those it was not are strays, and known."""
+    """`places` says which tasks a bucket was asked about; those it was not are strays, and known.
 
-    def __init__(self, tasks: Sequence[Task], refused: Sequence[tuple[Url, Reason]], rules: FrontierRules) -> None:
+    `keys` are the identity hashes of the tasks, and `sure` those among them that are known for ever from now on.
+    """
+
+    def __init__(
+        self, keys: Sequence[int], tasks: Sequence[Task], refused: Sequence[tuple[Url, Reason]], rules: FrontierRules
+    ) -> None:
         self.tasks = tasks
         self.refused = refused
-        self.keys = [rules.identity.hash(task.url) for task in tasks]
+        self.keys = keys
+        self.sure: list[int] = []
         self.refused_keys = [rules.identity.hash(url) for url, _ in refused]
         self.places: defaultdict[int, list[int]] = defaultdict(list)
         self.refused_places: defaultdict[int, list[int]] = defaultdict(list)
@@ -56,6 +63,8 @@ class Proposals:
 
     def note(self, bucket: int, reply: bytes) -> None:
         self.note_answers(bucket, [_ANSWERS[digit] for digit in reply])
+        places = self.places[bucket]
+        self.sure += [self.keys[place] for place, digit in zip(places, reply, strict=True) if digit != _CLAIMED]
 
     def note_answers(self, bucket: int, answers: Sequence[Added]) -> None:
         for place, answer in zip(self.places[bucket], answers, strict=True):

@@ -60,12 +60,14 @@ class Script:
 
 
 class Server:
-    """`head` is how many tasks of a queue are kept here, when the rest goes to files; None when nothing does."""
+    """`era` changes whenever the server may have been restarted or replaced since: a line broke, or is new.
 
-    def __init__(
-        self, client: "Redis | RedisCluster", place: Place, prefix: str, pool: int, head: int | None = None
-    ) -> None:
-        self._client = client
+    `head` is how many tasks of a queue are kept here, when the rest goes to files; None when nothing does.
+    """
+
+    def __init__(self, place: Place, prefix: str, pool: int, timeout: float, head: int | None = None) -> None:
+        self.era = 0
+        self._client = _cluster(place, pool, timeout) if is_cluster(place) else self._single(place, pool, timeout)
         self._place = place
         self.prefix = prefix
         self._head = head
@@ -113,10 +115,36 @@ class Server:
                 raise reply
         return dict(zip(calls, replies, strict=True))
 
+    async def close(self) -> None:
+        await self._client.aclose()
+
+    def _single(self, place: Place, pool: int, timeout: float) -> Redis:
+        number = place.path.strip("/") or "0"
+        if not number.isascii() or not number.isdigit():
+            raise ConfigError(f"{place}: {place.path!r} is not a database; expected a number, such as /0")
+        connections = BlockingConnectionPool(
+            max_connections=pool,
+            timeout=_WAIT_FOR_CONNECTION,
+            connection_class=_TlsConnection if place.scheme.startswith("rediss") else _Connection,
+            db=int(number),
+            # The pool replaces a line that broke while nobody used it, and says nothing.
+            redis_connect_func=self._greet,
+            **_common(place, timeout),
+        )
+        return Redis.from_pool(connections)
+
+    async def _greet(self, connection: Connection) -> None:
+        self.era += 1
+        await connection.on_connect()
+
     @contextmanager
     def _translated(self) -> Iterator[None]:
-        with translated(self._place):
-            yield
+        try:
+            with translated(self._place):
+                yield
+        except StoreUnavailable:
+            self.era += 1
+            raise
 
 
 @contextmanager
@@ -152,29 +180,15 @@ async def connect(
     timeout: float,  # noqa: ASYNC109 - of every later request, not of this call
     head: int | None = None,
 ) -> AsyncIterator[Server]:
-    client = _cluster(place, pool, timeout) if is_cluster(place) else _single(place, pool, timeout)
+    server = Server(place, prefix, pool, timeout, head)
     try:
-        yield Server(client, place, prefix, pool, head)
+        yield server
     finally:
-        await client.aclose()
+        await server.close()
 
 
 def is_cluster(place: Place) -> bool:
     return place.scheme.endswith("+cluster")
-
-
-def _single(place: Place, pool: int, timeout: float) -> Redis:
-    number = place.path.strip("/") or "0"
-    if not number.isascii() or not number.isdigit():
-        raise ConfigError(f"{place}: {place.path!r} is not a database; expected a number, such as /0")
-    connections = BlockingConnectionPool(
-        max_connections=pool,
-        timeout=_WAIT_FOR_CONNECTION,
-        connection_class=_TlsConnection if place.scheme.startswith("rediss") else _Connection,
-        db=int(number),
-        **_common(place, timeout),
-    )
-    return Redis.from_pool(connections)
 
 
 def _cluster(place: Place, pool: int, timeout: float) -> RedisCluster:

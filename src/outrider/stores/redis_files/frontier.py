@@ -36,9 +36,15 @@ _NONE_LEFT: Final = 2
 
 class RedisFilesFrontier(RedisFrontier):
     def __init__(
-        self, server: Server, buckets: Buckets, rules: FrontierRules, clock: Clock | None, segments: Segments
+        self,
+        server: Server,
+        buckets: Buckets,
+        rules: FrontierRules,
+        clock: Clock | None,
+        megabytes: int,
+        segments: Segments,
     ) -> None:
-        super().__init__(server, buckets, rules, clock)
+        super().__init__(server, buckets, rules, clock, megabytes)
         self.segments = segments
 
     @classmethod
@@ -51,12 +57,14 @@ class RedisFilesFrontier(RedisFrontier):
             raise ConfigError(f"{place}: files={name!r}; expected the whole path of a folder, such as /var/spool/crawl")
         with on_disk(place, f"use {folder}"):
             await asyncio.to_thread(_try_out, folder)
-        async with reach(place, rules, head) as (server, buckets, agreed):
+        async with reach(place, rules, head) as (server, buckets, agreed, known):
             ours = await _our_folder(server, place, folder, f"{{{server.prefix}}}:files")
-            yield cls(server, buckets, agreed, clock, Segments(ours, place))
+            yield cls(server, buckets, agreed, clock, known, Segments(ours, place))
 
-    async def add_batch(self, tasks: Sequence[Task], refused: Sequence[tuple[Url, Reason]]) -> list[Added]:
-        answers = await super().add_batch(tasks, refused)
+    async def add_batch(
+        self, keys: Sequence[int], tasks: Sequence[Task], refused: Sequence[tuple[Url, Reason]]
+    ) -> list[Added]:
+        answers = await super().add_batch(keys, tasks, refused)
         await self._spill()
         return answers
 

@@ -24,12 +24,12 @@ from outrider.model.site import Site
 from outrider.model.task import Task
 from outrider.model.url import Url
 from outrider.ports import Clock, FrontierRules
+from outrider.stores.known import Known
 from outrider.stores.place import Place
 from outrider.stores.sqlite import reading
 from outrider.stores.sqlite.acts import Acts
 from outrider.stores.sqlite.batch import DISCOVERED, FETCHED, LEASED, PENDING, SITES, STALE, WAITING, Batch
 from outrider.stores.sqlite.failures import translated
-from outrider.stores.sqlite.known import Known
 from outrider.stores.sqlite.schema import Options, bring_up, connect
 from outrider.stores.sqlite.sql import SQL
 from outrider.stores.sqlite.thread import UNANSWERED, Act, StoreThread, Transaction, Unanswered

@@ -1,4 +1,5 @@
--- Propose tasks to their sites. Answers one digit a task: 1 new, 0 known, 2 over the quota of its site.
+-- Propose tasks to their sites. Answers one digit a task: 1 new, 0 known, 2 over the quota of its site, 3 known by a
+-- claim that may be taken back.
 --
 -- ARGV: are strays checked (0, 1); quota or ''; interval and burst of a new site;
 --       then for each site: its name; the front of the line of a task over quota; how many tasks;
@@ -10,6 +11,7 @@ local checked, quota, interval, burst = take(), tonumber(take()), take(), take()
 if checked == '0' and call('HEXISTS', KEYS[1], 'strays') == 1 then return -1 end
 
 local known = names('k')
+local has_claims = call('EXISTS', base .. 'p') == 1
 local answers = {}
 
 local function place_of(place)
@@ -38,6 +40,8 @@ while site ~= '' do
         owe(site, s, priority, due, next_sequence(s) .. tail)
         answer = '1'
       end
+    elseif has_claims and call('SISMEMBER', base .. 'p', hash) == 1 then
+      answer = '3'
     end
     answers[#answers + 1] = answer
   end

@@ -7,6 +7,7 @@
 --                                   serial, pending, waiting, fetched, alias, s:<reason> (skipped), d:<reason> (dead)
 --   <bucket>:k:<i>          set     identity hashes of all URLs of the bucket's sites, as whole numbers (see `names`)
 --   <bucket>:x:<i>          set     strays: identity hashes that were restored without their URL, so without a site
+--   <bucket>:p              set     names among k that were claimed for an account that may still be refused
 --   <bucket>:s              hash    site -> the numbers that are decided with here, packed (see the fields below)
 --   <bucket>:d              hash    site -> what only its holder needs; opaque here, absent until the first visit
 --   <bucket>:o              hash    site -> its robots.txt files; opaque here, and apart because they are large

@@ -1,9 +1,9 @@
-"""A hit in front of the file is always right."""
+"""A hit in front of the store is always right."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outrider.stores.sqlite.known import Known
+from outrider.stores.known import Known
 
 SLOTS = 1 << 17
 hashes = st.lists(
