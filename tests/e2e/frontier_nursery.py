@@ -38,6 +38,7 @@ def kill(pid: int) -> None:
 
 def main() -> None:
     url, log, pages = sys.argv[1:]
+    open_frontier(url, RULES)  # not entered: it imports the driver, once for all who are forked here
     alive: set[int] = set()
     for line in sys.stdin:
         match line.split():
