@@ -13,6 +13,7 @@ import random
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from math import inf
 from multiprocessing import get_context
 from pathlib import Path
 from platform import python_version
@@ -40,6 +41,8 @@ BATCH: Final = 2_000
 RUN: Final = 10
 """Links of one page lead to few sites: that many of a site come in a row, and one of them is new."""
 LENT: Final = 64
+MOST_SECONDS: Final = 10.0
+"""Of visits: enough to know their rate."""
 MOST_KNOWN: Final = 100_000
 """Enough to see what a URL takes once it was visited; visiting all of a large frontier would take most of the time."""
 
@@ -97,22 +100,23 @@ class Meter:
     def __init__(self, place: Place) -> None:
         self._place = place
         self._server = place.server_seconds()
-        self._items, self._seconds, self._client = 0, 0.0, 0.0
+        self.seconds = 0.0
+        self._items, self._client = 0, 0.0
 
     def __enter__(self) -> None:
-        self._seconds -= perf_counter()
+        self.seconds -= perf_counter()
         self._client -= process_time()
 
     def __exit__(self, *_: object) -> None:
         self._client += process_time()
-        self._seconds += perf_counter()
+        self.seconds += perf_counter()
 
     def count(self, items: int) -> int:
         self._items += items
         return self._items
 
     def rate(self) -> Rate:
-        return Rate(self._items, self._seconds, self._client, self._place.server_seconds() - self._server)
+        return Rate(self._items, self.seconds, self._client, self._place.server_seconds() - self._server)
 
 
 def link(number: int, sites: int, end: str = "") -> Task:
@@ -146,9 +150,13 @@ async def add(frontier: FrontierStore, place: Place, batches: Iterator[list[Task
     return meter.rate()
 
 
-async def visit(frontier: FrontierStore, place: Place, most: int, tasks: int = 8) -> Rate:
+async def visit(
+    frontier: FrontierStore, place: Place, most: int, tasks: int = 8, longest: float = MOST_SECONDS
+) -> Rate:
     meter = Meter(place)
     for _ in range(most):
+        if meter.seconds > longest:
+            break
         with meter:
             lent = await frontier.lease(sites=LENT, tasks=tasks, seconds=60)
         accounts = [
@@ -190,7 +198,7 @@ async def measure_known(case: Case) -> float:
         before = place.bytes_taken(name)
         for batch in all_links(min(case.urls, MOST_KNOWN), case.sites):
             await frontier.add(batch)
-            await visit(frontier, place, len(batch), tasks=100)
+            await visit(frontier, place, len(batch), tasks=100, longest=inf)
         census = await frontier.census()
         if census.fetched != census.discovered:
             raise RuntimeError(f"not all was visited: {census}")
