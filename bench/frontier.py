@@ -295,12 +295,12 @@ def numbers(text: str) -> list[int]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Speed and size of every frontier backend.")
-    parser.add_argument("--quick", action="store_true", help="10k and 30k URLs on 1k sites: a first look")
+    parser.add_argument("--quick", action="store_true", help="10k and 20k URLs on 1k sites: a first look")
     parser.add_argument("--backend", action="append", choices=BACKENDS, help="only this one; may be repeated")
     parser.add_argument("--urls", type=numbers, help="such as 10k,1M,10M")
     parser.add_argument("--sites", type=numbers, help="such as 1,100,10k")
     given = parser.parse_args()
-    urls = given.urls or ([10_000, 30_000] if given.quick else [10_000, 1_000_000])
+    urls = given.urls or ([10_000, 20_000] if given.quick else [10_000, 1_000_000])
     sites = given.sites or ([1_000] if given.quick else [1, 10_000])
     if min(urls) < RUN:
         parser.error(f"--urls: at least {RUN}")

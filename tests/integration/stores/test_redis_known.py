@@ -28,7 +28,7 @@ def scripts_run(server: RedisServer) -> int:
 
 
 async def test_what_was_seen_lately_is_answered_without_asking(start_redis: StartRedis) -> None:
-    """C26: most of what a crawl proposes is known."""
+    """Most of what a crawl proposes is known."""
     server = start_redis()
     async with open_frontier(server.url, RULES) as one, open_frontier(server.url, RULES) as other:
         await one.add([page(n) for n in range(5)])
