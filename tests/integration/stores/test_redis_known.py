@@ -50,7 +50,7 @@ async def test_a_name_that_is_only_claimed_is_known_but_not_remembered(start_red
     server = start_redis()
     async with open_frontier(f"{server.url}?buckets=8", RULES) as store:
         frontier = cast("RedisFrontier", store)
-        bucket, key = frontier.buckets.of_site("a.org"), RULES.identity.hash(page(1).url)
+        bucket, key = frontier.buckets.of_site("a.org"), frontier.rules.identity.hash(page(1).url)
         await frontier.server.call("claim", bucket, ("?", key, ""))
 
         while_claimed = await frontier.add([page(1)])
