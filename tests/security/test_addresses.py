@@ -6,6 +6,7 @@ unknown name is *public*, so a text is refused for what it means and not because
 
 import asyncio
 from collections.abc import AsyncIterator
+from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
@@ -169,9 +170,15 @@ async def connect_where_approved(guard: Guard, text: str, port: int) -> None:
     except (InvalidUrl, AddressRefused):
         return
     for address in addresses:
+        assert _is_loopback(address), f"{text} was approved, and no packet may leave this machine to count it"
         reader, writer = await asyncio.open_connection(address, port)
         await reader.read()
         writer.close()
+
+
+def _is_loopback(address: str) -> bool:
+    known = ip_address(address)
+    return (getattr(known, "ipv4_mapped", None) or known).is_loopback
 
 
 async def test_nothing_inside_is_ever_connected_to(attacked: AttackServer) -> None:

@@ -64,7 +64,10 @@ def test_a_content_type_cannot_explode(unit: str, size: int) -> None:
     text = repeated(unit, size)
 
     for header in (text, "text/html" + text, "text/html;charset=" + text, text + "text/html"):
-        content_type(header, b"")
+        essence, charset = content_type(header, b"")
+
+        assert essence is None or "/" in essence
+        assert charset is None or isinstance(charset, str)
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -41,6 +41,7 @@ def test_the_number_after_the_last_is_still_unknown_to_libcurl() -> None:
         (Facts(pycurl.E_URL_MALFORMAT, "no"), DnsError, {"exists": False}),
         (Facts(pycurl.E_COULDNT_CONNECT, "no", os_errno=errno.ECONNREFUSED), ConnectError, {"refused": True}),
         (Facts(pycurl.E_COULDNT_CONNECT, "no", os_errno=errno.EHOSTUNREACH), ConnectError, {"refused": False}),
+        (Facts(pycurl.E_COULDNT_CONNECT, "no", os_errno=errno.ENETUNREACH), ConnectError, {"refused": False}),
         (Facts(pycurl.E_COULDNT_CONNECT, "no", os_errno=errno.ETIMEDOUT), TimedOut, {"phase": Phase.CONNECT}),
         (Facts(pycurl.E_COULDNT_RESOLVE_PROXY, "no"), ConnectError, {"refused": False}),
         (Facts(PROXY, "no"), ConnectError, {"refused": False}),

@@ -4,7 +4,7 @@ import pytest
 
 from outrider.errors import ConfigError
 from outrider.model.url import Url
-from outrider.settings import require_contact, settings_of
+from outrider.settings import is_loopback, require_contact, settings_of
 
 
 @pytest.mark.parametrize(
@@ -52,6 +52,9 @@ def test_robots_txt_is_asked_about_the_product_name(user_agent: str, token: str)
 def test_this_machine_may_be_crawled_without_a_contact(url: str) -> None:
     require_contact(settings_of(), [Url(url)])
 
+    assert is_loopback(Url(url))
+    assert settings_of().contact is None
+
 
 @pytest.mark.parametrize(
     "url",
@@ -85,3 +88,5 @@ def test_beyond_this_machine_a_contact_is_needed(url: str) -> None:
 )
 def test_a_contact_may_stand_in_the_user_agent(keys: dict[str, object]) -> None:
     require_contact(settings_of(**keys), [Url("http://example.org/")])
+
+    assert "example.org" in settings_of(**keys).agent

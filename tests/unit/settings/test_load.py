@@ -140,7 +140,9 @@ def test_keys_that_contradict_each_other_are_an_error(keys: dict[str, object], s
     ],
 )
 def test_what_is_merely_unusual_is_not_a_contradiction(keys: dict[str, object]) -> None:
-    settings_of(**keys)
+    settings = settings_of(**keys)
+
+    assert all(getattr(settings, key) != getattr(settings_of(), key) for key in keys)
 
 
 def test_no_error_prints_a_password() -> None:
