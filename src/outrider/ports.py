@@ -5,11 +5,14 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from outrider.model.capture import Capture
+from outrider.model.event import Event
 from outrider.model.identity import Identity
 from outrider.model.lease import Lease
 from outrider.model.ledger import Added, Census, Entry, Filter, Leased, Settled
 from outrider.model.outcome import Headers, Timing, first_value
 from outrider.model.reason import Reason
+from outrider.model.record import Page, PageFilter, Record, Tally
 from outrider.model.site import Site
 from outrider.model.task import Task
 from outrider.model.url import SiteBy, Url
@@ -161,3 +164,49 @@ class Ledger(Protocol):
         Sites come before their entries. A URL of which only the hash is known counts as fetched.
         """
         ...
+
+
+class Records(Protocol):
+    """What is kept of every visit. Writing a fetch id again replaces what it said before: a repeated visit is one."""
+
+    async def write(self, records: Sequence[Record]) -> None:
+        """All of them or none."""
+        ...
+
+    async def find(self, url: Url) -> list[Record]:
+        """Every visit that asked for this URL or ended there, oldest first, and what was decided about it."""
+        ...
+
+    def pages(self, wanted: PageFilter) -> AsyncIterator[list[Page]]:
+        """In batches, in the order in which they were written."""
+        ...
+
+    async def tally(self) -> Tally:
+        """From counters: it costs the same whatever the size."""
+        ...
+
+
+class ContentStore(Protocol):
+    """The answers themselves. What `put` has taken is safe on its medium; what is not confirmed may be cut off again.
+
+    After a crash, an answer whose visit was not settled will be fetched again, so a store may drop it: it keeps those
+    that were confirmed, and asks about the others.
+    """
+
+    async def put(self, captures: Sequence[Capture]) -> list[str]:
+        """One key each, in order."""
+        ...
+
+    async def confirm(self, keys: Sequence[str]) -> None:
+        """The visits behind these are settled."""
+        ...
+
+    async def get(self, key: str) -> Capture | None:
+        """As it was put, without its request; None when it is not there (any more)."""
+        ...
+
+
+class EventSink(Protocol):
+    """Where the rest of the world listens. Published means: a consumer that comes later still finds it."""
+
+    async def publish(self, events: Sequence[Event]) -> None: ...

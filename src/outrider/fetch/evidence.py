@@ -73,6 +73,7 @@ def page_record(haul: Haul, scan_id: str = "") -> Page | None:
             attempts=_attempts(visit),
             retries=sum(past.wait is not None for past in visit.tries) if visit.tries else 0,
             truncated=body.truncated if body else False,
+            wire_length=body.wire_length if body else 0,
         ),
     )
 

@@ -126,6 +126,46 @@ class SiteSetAside(_Event, frozen=True, tag="site_set_aside"):
     down_since: float
 
 
+class CrawlStarted(_Event, frozen=True, tag="crawl_started"):
+    """`resumed`: it goes on with what an earlier run left."""
+
+    workers: int
+    resumed: bool
+
+
+class CrawlPaused(_Event, frozen=True, tag="crawl_paused"):
+    """Nothing is asked for the time being: our own network is down, or a store is away."""
+
+    cause: str
+
+
+class CrawlResumed(_Event, frozen=True, tag="crawl_resumed"):
+    cause: str
+
+
+class CrawlFinished(_Event, frozen=True, tag="crawl_finished"):
+    """`finish` is why it ended: `finished`, or the limit or signal that stopped it."""
+
+    finish: str
+    pages: int
+    seconds: float
+
+
+class WorkerVanished(_Event, frozen=True, tag="worker_vanished"):
+    """A worker process died. What it held is lent again once its leases run out; nothing is lost."""
+
+    worker: int
+    exit_code: int
+
+
+class BugFound(_Event, frozen=True, tag="bug_found"):
+    """We failed, not the web: what was to be done, and the error. The URL is put off, and the crawl goes on."""
+
+    what: str
+    error: str
+    url: Url | None = None
+
+
 Event: TypeAlias = (
     UrlAdmitted
     | UrlRefused
@@ -141,4 +181,10 @@ Event: TypeAlias = (
     | SiteCameBack
     | SiteSlowedDown
     | SiteSetAside
+    | CrawlStarted
+    | CrawlPaused
+    | CrawlResumed
+    | CrawlFinished
+    | WorkerVanished
+    | BugFound
 )

@@ -30,7 +30,8 @@ class PageMetadata(Struct, frozen=True, rename="camel"):
     """S1-16, and what C10 and C19 add. `content_length` is of the decoded bytes that were kept, else 0.
 
     `error` says why there is no content. `attempts` counts the requests for the page and its hops, `retries` those
-    among them that repeated one that had failed.
+    among them that repeated one that had failed. `wire_length` is of the body as sent, `content_key` names it in the
+    content store. `directives` is what the page asks of robots, `links` how many it names.
     """
 
     status: PageStatus
@@ -48,6 +49,15 @@ class PageMetadata(Struct, frozen=True, rename="camel"):
     attempts: int = 0
     retries: int = 0
     truncated: bool = False
+    wire_length: int = 0
+    content_key: str | None = None
+    depth: int = 0
+    origin: str = ""
+    parent: str | None = None
+    title: str | None = None
+    canonical: str | None = None
+    directives: tuple[str, ...] = ()
+    links: int = 0
 
 
 class Page(Struct, frozen=True, rename="camel"):
@@ -143,3 +153,41 @@ class Evidence(Struct, frozen=True, rename="camel"):
     @property
     def kind(self) -> str:
         return str(self.content.__struct_config__.tag)
+
+
+class Decision(Struct, frozen=True, rename="camel"):
+    """Somebody said no to a URL: who, by which rule, on what evidence. `parent` is the page that named the URL."""
+
+    url: str
+    by: str
+    reason: str
+    rule: str
+    evidence: str
+    at: float
+    parent: str | None = None
+
+
+class Record(Struct, frozen=True):
+    """All that is kept of one visit, written as one. Without a page when a rule of ours kept us from asking."""
+
+    page: Page | None = None
+    evidence: tuple[Evidence, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+
+
+class PageFilter(Struct, frozen=True):
+    """Which pages are meant; what is None does not matter. `site` is a host or a domain with all its hosts."""
+
+    status: PageStatus | None = None
+    reason: str | None = None
+    status_code: int | None = None
+    site: str | None = None
+    since: float | None = None
+    limit: int | None = None
+
+
+class Tally(Struct, frozen=True):
+    """How many pages are on record, by how their visit ended, and the bytes of their bodies as sent."""
+
+    pages: dict[PageStatus, int] = {}
+    bytes: int = 0

@@ -9,7 +9,7 @@ from outrider.model.url import Url
 
 
 class Origin(StrEnum):
-    """Who proposed the URL."""
+    """Who proposed the URL; `listing` is a sitemap or a feed, visited for the URLs that it lists."""
 
     SEED = "seed"
     LINK = "link"
@@ -18,6 +18,7 @@ class Origin(StrEnum):
     REDIRECT = "redirect"
     QUEUE = "queue"
     RECRAWL = "recrawl"
+    LISTING = "listing"
 
 
 class Candidate(Struct, frozen=True):

@@ -105,6 +105,15 @@ async def test_a_page_record_has_the_names_and_values_that_its_readers_know() ->
             "attempts": 1,
             "retries": 0,
             "truncated": False,
+            "wireLength": 8,
+            "contentKey": None,
+            "depth": 0,
+            "origin": "",
+            "parent": None,
+            "title": None,
+            "canonical": None,
+            "directives": [],
+            "links": 0,
         },
     }
 

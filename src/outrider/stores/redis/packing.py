@@ -23,7 +23,7 @@ from outrider.model.task import Changes, Origin, Task
 from outrider.model.url import Url
 
 _ORIGINS: Final = tuple(Origin)
-"""Written by place: new origins go to the end of the enumeration."""
+"""Written by place, in three bits: new origins go to the end of the enumeration, and a ninth needs another layout."""
 _PLACE_OF: Final = {origin: place for place, origin in enumerate(_ORIGINS)}
 
 _HTTPS, _WWW, _OTHER_HOST, _WHOLE, _PARENT = 1, 2, 4, 6, 64
