@@ -29,6 +29,7 @@ class Reason(StrEnum):
     SKIP_PATTERN = "skip_pattern"
     NON_TEXT_EXTENSION = "non_text_extension"
     SITE_QUOTA = "site_quota"
+    TRAP = "trap"
     # robots
     ROBOTS_DISALLOWED = "robots_disallowed"
     ROBOTS_UNREACHABLE = "robots_unreachable"
@@ -129,6 +130,7 @@ _FAMILY: Final[dict[Reason, Family]] = {
             Reason.SKIP_PATTERN,
             Reason.NON_TEXT_EXTENSION,
             Reason.SITE_QUOTA,
+            Reason.TRAP,
         ),
         Family.ROBOTS: (Reason.ROBOTS_DISALLOWED, Reason.ROBOTS_UNREACHABLE, Reason.CRAWL_DELAY_TOO_LONG),
         Family.REDIRECT: (

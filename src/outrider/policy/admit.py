@@ -16,6 +16,7 @@ from outrider.model.robots import RobotsVerdict
 from outrider.model.site import Site
 from outrider.model.task import Candidate, Task
 from outrider.model.url import SiteBy, Url
+from outrider.policy.traps import TrapLimits, trap
 
 
 class Reach(StrEnum):
@@ -57,6 +58,7 @@ class AdmitRules(Struct, frozen=True):
     max_depth: int | None = None
     site_quota: int | None = None
     site_by: SiteBy = "domain"
+    traps: TrapLimits | None = None
 
 
 def admit(
@@ -101,6 +103,9 @@ def refusal(url: Url, depth: int, rules: AdmitRules) -> Refusal | None:
     skipped = rules.skip.fullmatch(path)
     if skipped:
         return Refusal(Reason.SKIP_PATTERN, rules.skip_patterns[(skipped.lastindex or 1) - 1], path)
+    caught = trap(url, rules.traps) if rules.traps is not None else None
+    if caught is not None:
+        return Refusal(Reason.TRAP, caught.rule, caught.evidence)
     return _refused_by_expression(url, rules)
 
 
@@ -117,6 +122,7 @@ def admit_rules(  # noqa: PLR0913 - one argument for each thing that people may 
     max_depth: int | None = None,
     site_quota: int | None = None,
     site_by: SiteBy = "domain",
+    traps: TrapLimits | None = None,
 ) -> AdmitRules:
     roots = {
         Reach.PAGE: frozenset(map(str, seeds)),
@@ -137,6 +143,7 @@ def admit_rules(  # noqa: PLR0913 - one argument for each thing that people may 
         max_depth=max_depth,
         site_quota=site_quota,
         site_by=site_by,
+        traps=traps,
     )
 
 

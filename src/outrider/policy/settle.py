@@ -28,7 +28,7 @@ JITTER: Final = 0.1
 
 
 class SettleRules(Struct, frozen=True):
-    """`recrawl` is None for a crawl that looks once. `rewrite_on_any` is C11's choice."""
+    """`recrawl` is None for a crawl that looks once; `recrawl_sites` are exceptions. `rewrite_on_any` is C11's choice."""
 
     max_visits: int = 3
     redirect_revisits: int = 1
@@ -40,6 +40,10 @@ class SettleRules(Struct, frozen=True):
     pace: PaceLimits = PaceLimits()
     breaker: BreakerLimits = BreakerLimits()
     recrawl: RecrawlRules | None = None
+    recrawl_sites: dict[str, RecrawlRules] = {}
+
+    def recrawl_of(self, site: str) -> RecrawlRules | None:
+        return self.recrawl and self.recrawl_sites.get(site, self.recrawl)
 
 
 Settled: TypeAlias = tuple[Settlement, Site]
@@ -51,7 +55,7 @@ def settle(task: Task, visit: Visit, site: Site, rules: SettleRules, *, url: int
     after = settle_site(site, visit, rules, url=url, jitter=jitter)
     match visit.outcome:
         case Fetched() | NotModified() as page:
-            return _found(task, visit, page, rules), replace(after, fetched=after.fetched + 1)
+            return _found(task, visit, page, rules, after.key), replace(after, fetched=after.fetched + 1)
         case Moved(to):
             return MovedTo(to), after
         case Skipped(reason, detail):
@@ -112,7 +116,8 @@ def expired(task: Task, deadline: float, rules: SettleRules) -> Later | Dead:
     return Later(deadline, Reason.LEASE_EXPIRED_TOO_OFTEN, task.visits, task.deferrals, task.deferred_at)
 
 
-def _found(task: Task, visit: Visit, page: Fetched | NotModified, rules: SettleRules) -> Done:
+def _found(task: Task, visit: Visit, page: Fetched | NotModified, rules: SettleRules, site: str) -> Done:
+    again = rules.recrawl_of(site)
     sha256 = page.body.sha256 if isinstance(page, Fetched) else task.content_sha256
     changes = task.changes
     if task.visited_at is not None:
@@ -125,7 +130,7 @@ def _found(task: Task, visit: Visit, page: Fetched | NotModified, rules: SettleR
         validators=page.validators,
         changes=changes,
         sha256=sha256,
-        due_at=visit.ended_at + recrawl.interval(changes, rules.recrawl) if rules.recrawl else None,
+        due_at=visit.ended_at + recrawl.interval(changes, again) if again else None,
         visited_at=visit.ended_at,
     )
 
@@ -173,9 +178,10 @@ def _blamed(task: Task, failure: Failure, site: Site, rules: SettleRules, *, now
     if failure.transient:
         return again if visits < rules.max_visits else dead
     was_there = task.visited_at is not None and failure.status in {404, 410}
-    if rules.recrawl and was_there and not recrawl.is_gone(recrawl.missed(task.changes), rules.recrawl):
+    looks_again = rules.recrawl_of(site.key)
+    if looks_again and was_there and not recrawl.is_gone(recrawl.missed(task.changes), looks_again):
         gone = recrawl.missed(task.changes)
-        return Later(now + recrawl.interval(gone, rules.recrawl), failure.reason, task.visits, gone=gone.gone)
+        return Later(now + recrawl.interval(gone, looks_again), failure.reason, task.visits, gone=gone.gone)
     return dead
 
 

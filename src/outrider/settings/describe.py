@@ -1,15 +1,16 @@
 """How is a key told to a person, and its value to a person or a program? Never with a password in it."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, get_args
 
 from outrider.policy.extensions import GROUPS
-from outrider.settings.keys import SECTIONS, Section, Settings
+from outrider.settings.keys import SECTIONS, Settings
 from outrider.settings.kinds import SIZE, Expects
 from outrider.settings.secrets import masked
+from outrider.settings.section import Section
 
 if TYPE_CHECKING:
     from outrider.settings.load import Loaded  # which in turn tells its errors with this module
@@ -18,7 +19,7 @@ _WIDTH: Final = 42
 _CUT: Final = _WIDTH - len("… (999)")
 _UNITS: Final = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
-Plain: TypeAlias = "bool | int | float | str | list[Plain] | None"
+Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | None"
 
 
 class Row(NamedTuple):
@@ -71,6 +72,8 @@ def shown(key: str, value: object) -> str:
             return masked(value)
         case AbstractSet() | tuple():
             return ", ".join(_items(key, value)) or "[]"
+        case Mapping():
+            return ", ".join(f"{name}={_joined(item)}" for name, item in value.items()) or "[]"
         case re.Pattern():
             return str(value.pattern)
         case _:
@@ -79,17 +82,42 @@ def shown(key: str, value: object) -> str:
 
 def plain(value: object) -> Plain:
     """A value as JSON has it."""
+    return _plain(value, masked)
+
+
+def spoken(settings: Settings) -> dict[str, Plain]:
+    """Every key that has a value, secrets included, so that another process can make the same of it."""
+    return {
+        key: _plain(value, str)
+        for key in Settings.model_fields
+        if (value := getattr(settings, key)) is not None or Settings.model_fields[key].default is not None
+    }
+
+
+def _plain(value: object, text: Callable[[str], str]) -> Plain:
     match value:
         case None | bool() | int() | float():
             return value
         case str():
-            return masked(value)
+            return text(value)
         case AbstractSet() | tuple():
-            return [plain(item) for item in _ordered(value)]
+            return [_plain(item, text) for item in _ordered(value)]
+        case Mapping():
+            return {str(name): _plain(item, text) for name, item in value.items()}
         case re.Pattern():
             return str(value.pattern)
         case _:
             return str(value)
+
+
+def _joined(value: object) -> str:
+    return (
+        ";".join(map(str, value))
+        if isinstance(value, tuple)
+        else f"{value:g}"
+        if isinstance(value, float)
+        else str(value)
+    )
 
 
 def _row(key: str, value: object, source: str) -> Row:

@@ -7,21 +7,19 @@ not its business: `load` knows.
 from collections.abc import Iterator
 from typing import Any, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from outrider import __version__
 from outrider.policy.extensions import NON_TEXT
 from outrider.settings import kinds
 from outrider.settings.agent import full_agent, product_token
+from outrider.settings.crawl_keys import DiscoveryKeys, LimitKeys, PlaceKeys
 from outrider.settings.profiles import PROFILES
 from outrider.settings.secrets import masked
+from outrider.settings.section import Section
 
 MIB: Final = 1_048_576
-
-
-class Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class AgentKeys(Section):
@@ -241,7 +239,10 @@ SECTIONS: Final[tuple[type[Section], ...]] = (
     RobotsKeys,
     BreakerKeys,
     AdmissionKeys,
+    DiscoveryKeys,
+    LimitKeys,
     SafetyKeys,
+    PlaceKeys,
     ServiceKeys,
 )
 
@@ -249,7 +250,10 @@ SECTIONS: Final[tuple[type[Section], ...]] = (
 class Settings(
     # From the last to the first: pydantic lines up the keys of the last base first.
     ServiceKeys,
+    PlaceKeys,
     SafetyKeys,
+    LimitKeys,
+    DiscoveryKeys,
     AdmissionKeys,
     BreakerKeys,
     RobotsKeys,
@@ -300,6 +304,12 @@ class Settings(
         yield "recrawl_min", longer, "recrawl_max", self.recrawl_min > self.recrawl_max
         yield "recrawl_first", "is shorter than", "recrawl_min", self.recrawl_first < self.recrawl_min
         yield "recrawl_first", longer, "recrawl_max", self.recrawl_first > self.recrawl_max
+        yield (
+            "max_site_pages",
+            "is more than",
+            "max_pages",
+            (self.max_pages is not None and self.max_site_pages is not None and self.max_site_pages > self.max_pages),
+        )
         ladderless = not self.breaker_ladder
         yield (
             "breaker_backoff",

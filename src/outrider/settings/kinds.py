@@ -6,7 +6,8 @@ wherever it comes from (a flag and the environment know nothing else); a boolean
 
 import json
 import re
-from ipaddress import IPv4Network, IPv6Network, ip_network
+from collections.abc import Mapping
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Annotated, Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -168,6 +169,49 @@ def _url_with(*schemes: str) -> AfterValidator:
     return AfterValidator(check)
 
 
+def _pairs(value: object) -> dict[str, str]:
+    """A table, or a list of name=value."""
+    if isinstance(value, Mapping):
+        return {
+            str(name): item
+            if isinstance(item, str)
+            else ",".join(map(str, _items(item)))
+            if isinstance(item, list | tuple)
+            else str(item)
+            for name, item in value.items()
+        }
+    pairs = {}
+    for item in _items(value):
+        name, equals, rest = str(item).partition("=")
+        if not equals or not name.strip() or not rest.strip():
+            raise ValueError(f"{item!r} is not one")
+        pairs[name.strip()] = rest.strip()
+    return pairs
+
+
+def _addresses(value: object) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for name, listed in _pairs(value).items():
+        addresses = tuple(part.strip() for part in re.split(r"[,;\s]+", listed) if part.strip())
+        for address in addresses:
+            try:
+                ip_address(address)
+            except ValueError:
+                raise ValueError(f"{address!r} is not an address") from None
+        found[name.lower()] = addresses
+    return found
+
+
+def _store_url(text: str) -> str:
+    if not re.match(r"[a-z][a-z0-9+.-]*:", text):
+        raise ValueError
+    return text
+
+
+def _auto(value: object) -> object:
+    return None if isinstance(value, str) and value.strip().lower() in {"auto", *_NONE} else value
+
+
 def _agent(text: str) -> str:
     if not is_header_safe(text) or product_token(text) is None:
         raise ValueError
@@ -204,6 +248,29 @@ SomeCountOrNever = Annotated[
     SomeCount | None, BeforeValidator(_or_none), Expects("a whole number, 1 or more, or never")
 ]
 SomeCountOrNone = Annotated[SomeCount | None, BeforeValidator(_or_none), Expects("a whole number, 1 or more, or none")]
+SizeOrNone = Annotated[Size | None, BeforeValidator(_or_none), Expects(f"{SIZE.words}, or none")]
+MemoryOrNone = Annotated[
+    Annotated[int, BeforeValidator(_size), Field(ge=256 * 1024 * 1024)] | None,
+    BeforeValidator(_or_none),
+    Expects(f"{SIZE.words}, at least 256MiB, or none"),
+]
+CountOrAuto = Annotated[
+    Annotated[int, _WHOLE, Field(ge=1, le=256)] | None,
+    BeforeValidator(_auto),
+    Expects("a whole number from 1 to 256, or auto"),
+]
+StoreUrl = Annotated[
+    Annotated[str, AfterValidator(_store_url)] | None,
+    BeforeValidator(_or_none),
+    Expects("a store URL such as redis://localhost, or none"),
+]
+FileOrNone = Annotated[str | None, BeforeValidator(_or_none), Expects("the path of a file, or none")]
+Addresses = Annotated[
+    dict[str, tuple[str, ...]], BeforeValidator(_addresses), Expects("a list of name=address, such as *.test=127.0.0.1")
+]
+Intervals = Annotated[
+    dict[str, SomeSeconds], BeforeValidator(_pairs), Expects("a list of site=seconds, such as example.org=3600")
+]
 
 Agent = Annotated[
     str, AfterValidator(_agent), Expects("printable ASCII that begins with a product name, as in name/1.0")

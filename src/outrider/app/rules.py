@@ -1,46 +1,67 @@
-"""The composition root: settings in, working objects out, in the order of a URL's journey. Nothing else reads settings.
+"""Which setting feeds which decision: settings in, rules and limits out. Nothing else reads settings."""
 
-`…_rules` and `…_limits` say which setting feeds which decision; `open_visits` opens what a visit needs.
-"""
-
-import random
-import secrets
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
+from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from outrider.clock import SystemClock
-from outrider.fetch.ask import Asker
+from outrider.engine.budget import Limits as CrawlLimits
+from outrider.engine.gate import GateRules
+from outrider.engine.worker import WorkerRules
 from outrider.fetch.body import BodyLimits
-from outrider.fetch.guard import Guard
-from outrider.fetch.resolver import Resolver
-from outrider.fetch.robots_txt import RobotsSettings, RobotsTexts
-from outrider.fetch.transport import CurlTransport, Limits, Pin
-from outrider.fetch.visit import Visitor, VisitRules
+from outrider.fetch.robots_txt import RobotsSettings
+from outrider.fetch.transport import Limits
+from outrider.fetch.visit import VisitRules
 from outrider.model.identity import Identity
 from outrider.model.url import Url
-from outrider.policy.address import AddressRules
 from outrider.policy.admit import AdmitRules, Reach, admit_rules
 from outrider.policy.breaker import BreakerLimits
 from outrider.policy.pace import PaceLimits
+from outrider.policy.recrawl import RecrawlRules
 from outrider.policy.redirect import RedirectRules
 from outrider.policy.retry import RetryLimits
 from outrider.policy.robots import Unreachable
 from outrider.policy.settle import SettleRules
-from outrider.ports import Clock, FrontierRules, Transport
+from outrider.policy.traps import TrapLimits
+from outrider.ports import FrontierRules
 from outrider.settings import Settings
 
+LISTING_TYPES: Final = frozenset(
+    {
+        *("application/xml", "text/xml", "application/rss+xml", "application/atom+xml", "application/rdf+xml"),
+        *("text/plain", "application/gzip", "application/x-gzip", "application/octet-stream"),
+    }
+)
+_MIB: Final = 1_048_576
+_BARE_SUPERVISOR: Final = 90 * _MIB
+_BARE_WORKER: Final = 105 * _MIB
+"""What a process takes before it has done anything, with its libraries."""
 
-class Visits(Struct, frozen=True):
-    """What it takes to visit URLs; `settle` and `pace` are for whoever holds the sites."""
 
-    visitor: Visitor
-    asker: Asker
-    robots: RobotsTexts
-    clock: Clock
-    settle: SettleRules
-    identity: Identity
+class Memory(Struct, frozen=True):
+    """How one worker divides what it may use, in bytes. Beyond `most` it starts no more visits."""
+
+    waiting_to_be_written: int = 64 * _MIB
+    database_cache: int = 64 * _MIB
+    known: int = 16 * _MIB
+    robots: int = 64 * _MIB
+    most: int | None = None
+
+
+def memory_of(settings: Settings, workers: int) -> Memory:
+    """Half of what is left beside the libraries is for caches, the rest for what is under way."""
+    if settings.max_memory is None:
+        return Memory()
+    share = (settings.max_memory - _BARE_SUPERVISOR) // workers
+    free = max(share - _BARE_WORKER, 16 * _MIB)
+    return Memory(
+        waiting_to_be_written=min(free // 6, 64 * _MIB),
+        database_cache=min(free // 6, 64 * _MIB),
+        known=min(free // 8, 64 * _MIB),
+        robots=min(free // 8, 64 * _MIB),
+        most=share - 8 * _MIB,
+    )
 
 
 def identity(settings: Settings, seed: int = 0) -> Identity:
@@ -60,7 +81,39 @@ def admission(settings: Settings, reach: Reach, seeds: Sequence[Url] = ()) -> Ad
         max_depth=settings.max_depth,
         site_quota=settings.site_quota,
         site_by=settings.site_by,
+        traps=TrapLimits(settings.trap_repeats, settings.trap_segments, settings.trap_parameters),
     )
+
+
+def listing_admission(settings: Settings, seeds: Sequence[Url]) -> AdmitRules:
+    """For sitemaps and feeds: called .xml, and lying elsewhere on the host than the pages that are wanted."""
+    reach = Reach(settings.scope)
+    rules = admission(settings, Reach.HOST if reach is Reach.PREFIX else reach, seeds)
+    return replace(rules, extensions=frozenset(), include=(), max_depth=None)
+
+
+def gate_rules(settings: Settings, seeds: Sequence[Url]) -> GateRules:
+    """A single page leads nowhere, so it has no listings either."""
+    leads_on = settings.scope != Reach.PAGE
+    return GateRules(
+        admit=admission(settings, Reach(settings.scope), seeds),
+        listing=listing_admission(settings, seeds),
+        agent=settings.agent_token,
+        sitemaps=settings.sitemaps and leads_on,
+        feeds=settings.feeds and leads_on,
+        nofollow=settings.respect_nofollow,
+    )
+
+
+def worker_rules(settings: Settings, memory: Memory) -> WorkerRules:
+    return WorkerRules(
+        agent=settings.agent_token, concurrency=settings.concurrency, most_bytes=memory.waiting_to_be_written
+    )
+
+
+def crawl_limits(settings: Settings) -> CrawlLimits:
+    size = settings.size_limit
+    return CrawlLimits(settings.max_pages, size, min(settings.max_body, size or settings.max_body))
 
 
 def pace_limits(settings: Settings) -> PaceLimits:
@@ -119,7 +172,15 @@ def settle_rules(settings: Settings) -> SettleRules:
         rewrite_on_any=settings.redirect_rewrite == "any",
         pace=pace_limits(settings),
         breaker=breaker_limits(settings),
+        recrawl=recrawl_rules(settings) if settings.recrawl else None,
+        recrawl_sites={
+            site: RecrawlRules(first=every, least=every, most=every) for site, every in settings.recrawl_sites.items()
+        },
     )
+
+
+def recrawl_rules(settings: Settings) -> RecrawlRules:
+    return RecrawlRules(first=settings.recrawl_first, least=settings.recrawl_min, most=settings.recrawl_max)
 
 
 def frontier_rules(settings: Settings) -> FrontierRules:
@@ -131,20 +192,27 @@ def frontier_rules(settings: Settings) -> FrontierRules:
     )
 
 
+def listing_visit_rules(settings: Settings, seeds: Sequence[Url]) -> VisitRules:
+    """What calls itself a listing is read whatever it says it is: `extract` looks at the bytes."""
+    rules = visit_rules(settings, listing_admission(settings, seeds))
+    return replace(rules, content_types=LISTING_TYPES)
+
+
 def visit_rules(settings: Settings, admit: AdmitRules) -> VisitRules:
     return VisitRules(
         admit=admit,
         redirect=redirect_rules(settings),
         pace=pace_limits(settings),
         body=BodyLimits(decoded=settings.max_decoded, ratio=settings.max_ratio, on_oversize=settings.on_oversize),
-        body_cap=settings.max_body,
+        body_cap=crawl_limits(settings).body,
         content_types=frozenset(settings.content_types),
         robots_blocked=settings.robots_blocked,
     )
 
 
-def robots_settings(settings: Settings) -> RobotsSettings:
+def robots_settings(settings: Settings, cache_bytes: int = Memory().robots) -> RobotsSettings:
     return RobotsSettings(
+        cache_bytes=cache_bytes,
         agent=settings.agent_token,
         respect=settings.respect_robots,
         unreachable=Unreachable(settings.robots_unreachable),
@@ -163,68 +231,3 @@ def transport_limits(settings: Settings) -> Limits:
         total=settings.timeout,
         min_rate=settings.min_rate,
     )
-
-
-@asynccontextmanager
-async def open_transport(
-    settings: Settings,
-    clock: Clock,
-    *,
-    hosts: Mapping[str, Sequence[str]] | None = None,
-    ca_file: str | None = None,
-) -> AsyncIterator[Transport]:
-    """Names resolved by us, every address judged, connections only to what was judged.
-
-    `hosts` answers for names that the DNS does not know, as tests and the demo need; the guard judges those too.
-    """
-    rules = AddressRules(
-        allow_private=tuple(map(str, settings.allow_private)), allow_ports=frozenset(settings.allow_ports)
-    )
-    async with Resolver(clock, hosts=hosts, timeout=settings.dns_timeout) as resolver:
-        guard = Guard(resolver, rules)
-
-        async def resolve(url: Url) -> Pin:
-            return Pin(await guard.pin(url))
-
-        def recall(url: Url) -> Pin | None:
-            known = guard.recall(url)
-            return None if known is None else Pin(known)
-
-        async with CurlTransport(
-            resolve,
-            transport_limits(settings),
-            user_agent=settings.agent,
-            check_address=guard.approves,
-            recall=recall,
-            http2=settings.http2,
-            verify=lambda url: settings.verify_tls and url.host not in settings.insecure_hosts,
-            ca_file=ca_file,
-            proxy=settings.proxy,
-        ) as transport:
-            yield transport
-
-
-@asynccontextmanager
-async def open_visits(
-    settings: Settings,
-    *,
-    admit: AdmitRules | None = None,
-    clock: Clock | None = None,
-    hosts: Mapping[str, Sequence[str]] | None = None,
-    ca_file: str | None = None,
-) -> AsyncIterator[Visits]:
-    clock = clock or SystemClock()
-    async with open_transport(settings, clock, hosts=hosts, ca_file=ca_file) as transport:
-        yield visits_over(transport, settings, clock, admit or admission(settings, Reach.ANY))
-
-
-def visits_over(transport: Transport, settings: Settings, clock: Clock, admit: AdmitRules) -> Visits:
-    """The same over any transport, such as a `ScriptedSite`."""
-    asker = Asker(transport, clock, retry_limits(settings), random.random, pace_limits(settings))
-    robots = RobotsTexts(asker, clock, robots_settings(settings))
-    visitor = Visitor(asker, robots, clock, visit_rules(settings, admit), new_fetch_id)
-    return Visits(visitor, asker, robots, clock, settle_rules(settings), identity(settings))
-
-
-def new_fetch_id() -> str:
-    return secrets.token_hex(12)

@@ -1,0 +1,213 @@
+"""Acknowledge last: body → records → links → events → settle, for many visits at once.
+
+Each step is idempotent and durable before the next begins. Whoever is killed in between repeats visits, and loses
+none. While a batch is being written the next one gathers, so the batches grow by themselves when a store is slow.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, TypeVar
+
+from msgspec import Struct
+
+from outrider.engine.gate import Found, Gate
+from outrider.engine.story import events_of, record_of
+from outrider.errors import StoreUnavailable
+from outrider.fetch.visit import Haul
+from outrider.model.capture import Capture
+from outrider.model.event import Event
+from outrider.model.lease import Lease
+from outrider.model.ledger import Added, Settled
+from outrider.model.record import Record
+from outrider.model.settlement import Settlement
+from outrider.model.site import Site
+from outrider.model.task import Task
+from outrider.ports import Clock, ContentStore, EventSink, Frontier, Records
+
+T = TypeVar("T")
+
+MOST: Final = 512
+"""Visits in one batch."""
+_PATIENCE: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+"""Waits between tries of a store that is away; the last one is repeated."""
+
+
+class Finished(Struct):
+    """A visit that is over, with the site as it was left. `last`: the site is given back with it.
+
+    `permit`: the visit took one from the purse, which is accounted for once this is written.
+    """
+
+    lease: Lease
+    site: Site
+    task: Task | None = None
+    haul: Haul | None = None
+    settlement: Settlement | None = None
+    found: Found | None = None
+    capture: Capture | None = None
+    events: list[Event] = []
+    last: bool = False
+    permit: bool = False
+    size: int = 0
+
+
+class Stores(Struct, frozen=True):
+    """Where it all goes. Without contents or records, those steps are left out."""
+
+    frontier: Frontier
+    events: EventSink
+    records: Records | None = None
+    contents: ContentStore | None = None
+
+
+class Outcome(Struct, frozen=True):
+    """What became of a batch: how many URLs were new, and which leases were lost."""
+
+    new_urls: int
+    lost: tuple[Lease, ...]
+
+
+class Finisher:
+    """`finish` takes one more; `room` waits while there is too much in memory. `run` is the loop."""
+
+    def __init__(  # noqa: PLR0913 - what it writes to, and whom it tells
+        self,
+        stores: Stores,
+        gate: Gate,
+        clock: Clock,
+        agent: str,
+        *,
+        most_bytes: int,
+        written: Callable[[Sequence[Finished], Outcome], None],
+        store_away: Callable[[str | None], None],
+    ) -> None:
+        self._stores = stores
+        self._gate = gate
+        self._clock = clock
+        self._agent = agent
+        self._most_bytes = most_bytes
+        self._written = written
+        self._store_away = store_away
+        self._queue: list[Finished] = []
+        self._bytes = 0
+        self._news = asyncio.Event()
+        self._room = asyncio.Event()
+        self._room.set()
+        self._closing = False
+        self.loose: list[Event] = []
+        """Events without a visit, such as a bug: published with the next batch."""
+
+    def finish(self, item: Finished) -> None:
+        self._queue.append(item)
+        self._bytes += item.size
+        if self._bytes > self._most_bytes:
+            self._room.clear()
+        self._news.set()
+
+    def tell(self, event: Event) -> None:
+        self.loose.append(event)
+        self._news.set()
+
+    async def room(self) -> None:
+        """Back-pressure: nobody starts a visit while too many bytes wait to be written."""
+        await self._room.wait()
+
+    def close(self) -> None:
+        """Write what is there, then end."""
+        self._closing = True
+        self._news.set()
+
+    async def run(self) -> None:
+        """Raises what a store raises, unless it is only away: then everything waits for it."""
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            while self._queue or self.loose:
+                batch, self._queue = self._queue[:MOST], self._queue[MOST:]
+                loose, self.loose = self.loose, []
+                await self._write(batch, loose)
+                self._bytes -= sum(item.size for item in batch)
+                if self._bytes <= self._most_bytes:
+                    self._room.set()
+            if self._closing:
+                return
+
+    async def _write(self, batch: Sequence[Finished], loose: Sequence[Event]) -> None:
+        stores = self._stores
+        keys = await self._put(batch)
+        records: list[Record] = []
+        events: list[Event] = list(loose)
+        for item in batch:
+            events += item.events
+            if item.task is None or item.haul is None or item.settlement is None or item.found is None:
+                continue
+            visit = item.haul.visit
+            key = keys.get(visit.id)
+            record = record_of(item.task, item.haul, item.found, self._agent, key)
+            records.append(record)
+            iso = record.page.metadata.fetched_at if record.page else ""
+            events += events_of(item.task, visit, item.settlement, item.site.key, key, iso)
+            events += item.found.events
+        if stores.records is not None and records:
+            await self._insist(lambda records_=stores.records: records_.write(records))
+        new_urls = await self._propose(batch)
+        if events:
+            await self._insist(lambda: stores.events.publish(events))
+        accounts = _accounts(batch)
+        answers = await self._insist(lambda: stores.frontier.settle(accounts)) if accounts else []
+        if stores.contents is not None and keys:
+            await self._insist(lambda contents=stores.contents: contents.confirm(list(keys.values())))
+        lost = tuple(account.lease for account, taken in zip(accounts, answers, strict=True) if not taken)
+        self._written(batch, Outcome(new_urls, lost))
+
+    async def _put(self, batch: Sequence[Finished]) -> dict[str, str]:
+        contents = self._stores.contents
+        captures = [item.capture for item in batch if item.capture is not None]
+        if contents is None or not captures:
+            return {}
+        keys = await self._insist(lambda: contents.put(captures))
+        return {capture.fetch_id: key for capture, key in zip(captures, keys, strict=True)}
+
+    async def _propose(self, batch: Sequence[Finished]) -> int:
+        founds = [item.found for item in batch if item.found is not None]
+        tasks = [task for found in founds for task in found.tasks]
+        refused = [pair for found in founds for pair in found.refused]
+        if not tasks and not refused:
+            return 0
+        answers = await self._insist(lambda: self._stores.frontier.add(tasks, refused))
+        for found in founds:
+            self._gate.remember(found.hashes)
+        return sum(answer is Added.NEW for answer in answers)
+
+    async def _insist(self, act: Callable[[], Awaitable[T]]) -> T:
+        """A store that is away pauses the crawl, it does not end it. Every act here may be repeated."""
+        tries = 0
+        while True:
+            try:
+                answer = await act()
+            except StoreUnavailable as error:
+                if self._closing and tries >= len(_PATIENCE):
+                    raise
+                self._store_away(str(error))
+                await self._clock.sleep(_PATIENCE[min(tries, len(_PATIENCE) - 1)])
+                tries += 1
+            else:
+                if tries:
+                    self._store_away(None)
+                return answer
+
+
+def _accounts(batch: Sequence[Finished]) -> list[Settled]:
+    """One for each lease: its last known site, and all that was finished under it."""
+    by_lease: dict[tuple[str, int], list[Finished]] = {}
+    for item in batch:
+        by_lease.setdefault((item.lease.site.key, item.lease.token), []).append(item)
+    return [
+        Settled(
+            items[-1].lease,
+            items[-1].site,
+            tuple((item.task, item.settlement) for item in items if item.task and item.settlement),
+            keep=not items[-1].last,
+        )
+        for items in by_lease.values()
+    ]

@@ -1,0 +1,178 @@
+"""What does a page propose, and what of it may enter? Extraction asks `extract`, admission asks `policy.admit`.
+
+The hottest code of a crawl: fifty links a page, of which forty-five are known. What this process has proposed lately
+is remembered by its hash, so that a known link costs one look and no object; the frontier alone decides what is new.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import Final
+
+from msgspec import Struct
+
+from outrider.errors import InvalidUrl
+from outrider.extract.directives import NOFOLLOW, header_directives
+from outrider.extract.links import PageFacts, read_page
+from outrider.extract.listing import read_listing
+from outrider.fetch.visit import Haul
+from outrider.model.event import UrlRefused
+from outrider.model.identity import Identity
+from outrider.model.outcome import Fetched, Moved
+from outrider.model.reason import Reason
+from outrider.model.record import Decision
+from outrider.model.task import Candidate, Origin, Task
+from outrider.model.url import Url
+from outrider.policy.admit import AdmitRules, Refusal, admit, refusal
+from outrider.policy.robots import RobotsRules
+
+MOST_REMEMBERED: Final = 200_000
+"""Hashes of URLs that were proposed lately: about 15 MB."""
+MOST_ROBOTS: Final = 10_000
+
+_NO_FACTS: Final = PageFacts()
+
+
+class GateRules(Struct, frozen=True):
+    """`agent` is the name by which pages address us. `nofollow`: links that ask not to be followed are not.
+
+    `listing` judges sitemaps and feeds: they are called .xml, and lie elsewhere than the pages that are wanted.
+    """
+
+    admit: AdmitRules
+    listing: AdmitRules
+    agent: str
+    sitemaps: bool = True
+    feeds: bool = True
+    nofollow: bool = True
+
+
+class Found(Struct):
+    """What one visit proposes. `refused` goes into the ledger, `decisions` and `events` say why."""
+
+    tasks: list[Task]
+    refused: list[tuple[Url, Reason]]
+    decisions: list[Decision]
+    events: list[UrlRefused]
+    hashes: list[int]
+    facts: PageFacts = _NO_FACTS
+    directives: frozenset[str] = frozenset()
+
+
+class Gate:
+    def __init__(self, rules: GateRules, identity: Identity) -> None:
+        self._rules = rules
+        self._hash = identity.hash
+        self._recent: set[int] = set()
+        self._before: set[int] = set()
+        self._robots_read: OrderedDict[str, None] = OrderedDict()
+
+    def read(self, task: Task, haul: Haul, at: float) -> Found:
+        """Everything that the visit's answer proposes. A seed's own sitemaps come with its robots.txt."""
+        found = Found([], [], [], [], [])
+        outcome = haul.visit.outcome
+        if isinstance(outcome, Moved):
+            via = (*task.via, *haul.visit.hops)
+            target = Candidate(outcome.to, task.depth, task.priority + task.depth, Origin.REDIRECT, task.url, via)
+            self._propose(target, self._rules.admit, at, found)
+            return found
+        if self._rules.sitemaps and haul.robots is not None and haul.robots.rules is not None:
+            self._read_robots(haul.robots.rules, task, at, found)
+        if not isinstance(outcome, Fetched):
+            return found
+        if task.origin is Origin.LISTING:
+            self._read_listing(task, haul, outcome, at, found)
+        else:
+            self._read_page(task, haul, outcome, at, found)
+        return found
+
+    def judge(self, candidates: Iterable[Candidate], at: float) -> Found:
+        """For those who come from outside, such as seeds."""
+        found = Found([], [], [], [], [])
+        for candidate in candidates:
+            self._propose(candidate, self._rules.admit, at, found)
+        return found
+
+    def remember(self, hashes: Iterable[int]) -> None:
+        """The frontier has these now. Only then: what it did not take must be proposed again."""
+        self._recent.update(hashes)
+        if len(self._recent) > MOST_REMEMBERED // 2:
+            self._before, self._recent = self._recent, set()
+
+    def _read_robots(self, robots: RobotsRules, task: Task, at: float, found: Found) -> None:
+        """Once for each file; a crawl sees the same one with every page."""
+        file = task.url.origin + robots.digest
+        if file in self._robots_read or not robots.sitemaps:
+            return
+        self._robots_read[file] = None
+        if len(self._robots_read) > MOST_ROBOTS:
+            self._robots_read.popitem(last=False)
+        named: list[Url] = []
+        for text in robots.sitemaps:
+            with suppress(InvalidUrl):
+                named.append(task.url.resolve(text))
+        self._propose_all(named, task, Origin.LISTING, at, found)
+
+    def _read_page(self, task: Task, haul: Haul, page: Fetched, at: float, found: Found) -> None:
+        found.facts = facts = read_page(haul.content, page.body.charset, page.url, self._rules.agent)
+        found.directives = facts.directives | self._header_directives(haul)
+        if self._rules.nofollow and NOFOLLOW in found.directives:
+            return
+        self._propose_all(facts.links, task, Origin.LINK, at, found)
+        if not self._rules.nofollow:
+            self._propose_all(facts.nofollow, task, Origin.LINK, at, found)
+        if facts.canonical is not None:
+            self._propose_all((facts.canonical,), task, Origin.LINK, at, found)
+        if self._rules.feeds:
+            self._propose_all(facts.feeds, task, Origin.LISTING, at, found)
+
+    def _read_listing(self, task: Task, haul: Haul, page: Fetched, at: float, found: Found) -> None:
+        listing = read_listing(haul.content, page.url)
+        if listing is None:
+            return
+        self._propose_all(listing.listings, task, Origin.LISTING, at, found)
+        origin = Origin.FEED if listing.kind == "feed" else Origin.SITEMAP
+        self._propose_all(listing.pages, task, origin, at, found)
+
+    def _header_directives(self, haul: Haul) -> frozenset[str]:
+        headers = haul.response.headers if haul.response is not None else ()
+        said = [value for name, value in headers if len(name) == 12 and name.lower() == "x-robots-tag"]
+        return header_directives(said, self._rules.agent) if said else frozenset()
+
+    def _propose_all(self, urls: Iterable[Url], task: Task, origin: Origin, at: float, found: Found) -> None:
+        # A listing is as deep as the page that led to it, and what it lists is one step further.
+        depth = task.depth if origin is Origin.LISTING else task.depth + 1
+        rules = self._rules.listing if origin is Origin.LISTING else self._rules.admit
+        for url, key in self._unseen(urls):
+            refused = refusal(url, depth, rules)
+            found.hashes.append(key)
+            if refused is None:
+                found.tasks.append(Task(url, depth, -depth, origin, task.url))
+            else:
+                self._refuse(url, refused, task.url, at, found)
+
+    def _propose(self, candidate: Candidate, rules: AdmitRules, at: float, found: Found) -> None:
+        """One at a time: the frontier is asked even for what was proposed lately, because it carries more than a URL."""
+        found.hashes.append(self._hash(candidate.url))
+        match admit(candidate, rules):
+            case Task() as task:
+                found.tasks.append(task)
+            case Refusal() as refused:
+                self._refuse(candidate.url, refused, candidate.parent, at, found)
+
+    def _unseen(self, urls: Iterable[Url]) -> Iterator[tuple[Url, int]]:
+        recent, before, make = self._recent, self._before, self._hash
+        for url in urls:
+            key = make(url)
+            if key not in recent and key not in before:
+                yield url, key
+
+    @staticmethod
+    def _refuse(url: Url, refused: Refusal, parent: Url | None, at: float, found: Found) -> None:
+        found.refused.append((url, refused.reason))
+        found.decisions.append(
+            Decision(str(url), "admit", refused.reason, refused.rule, refused.evidence, at, parent and str(parent))
+        )
+        found.events.append(
+            UrlRefused(at=at, url=url, reason=refused.reason, rule=refused.rule, evidence=refused.evidence)
+        )

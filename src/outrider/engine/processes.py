@@ -1,0 +1,53 @@
+"""Workers as processes of their own: one Python each, a socket to talk, and a file for whatever they say on stderr."""
+
+import asyncio
+import signal
+import socket
+import sys
+from pathlib import Path
+from typing import Final, Self
+
+from outrider.engine.messages import SocketChannel, Start
+
+MODULE: Final = "outrider.cli.worker_process"
+
+
+class Process:
+    """A worker process. When we die, its socket closes and it stops."""
+
+    def __init__(self, process: asyncio.subprocess.Process, channel: SocketChannel) -> None:
+        self._process = process
+        self.channel = channel
+
+    @classmethod
+    async def start(cls, number: int, job: bytes, log: Path) -> Self:
+        """Raises `OSError` when the machine has no process, file or memory left for it."""
+        ours, theirs = socket.socketpair()
+        with log.open("ab") as stderr, theirs:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                MODULE,
+                str(theirs.fileno()),
+                pass_fds=[theirs.fileno()],
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=stderr,
+                stderr=stderr,
+            )
+        reader, writer = await asyncio.open_connection(sock=ours)
+        channel = SocketChannel(reader, writer)
+        await channel.send(Start(number, job))
+        return cls(process, channel)
+
+    async def wait(self) -> int:
+        return await self._process.wait()
+
+    def kill(self) -> None:
+        if self._process.returncode is None:
+            self._process.send_signal(signal.SIGKILL)
+
+
+async def connected(descriptor: int) -> SocketChannel:
+    """The worker's end."""
+    reader, writer = await asyncio.open_connection(sock=socket.socket(fileno=descriptor))
+    return SocketChannel(reader, writer)

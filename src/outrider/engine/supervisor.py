@@ -1,0 +1,352 @@
+"""One who watches over all workers: starts them, starts them again, shares out the limits, and knows when it is over.
+
+It does no work of its own. When it dies, its workers stop; when a worker dies, another takes its place.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Final, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from outrider.engine.budget import Keeper
+from outrider.engine.finish import Finish, Standing, finish
+from outrider.engine.messages import Broke, Channel, Done, Drain, Grant, Report, Stop
+from outrider.errors import OutriderError, StoreError, StoreUnavailable
+from outrider.model.event import CrawlFinished, CrawlStarted, Event, WorkerVanished
+from outrider.model.ledger import Census
+from outrider.model.progress import Counts, Progress
+from outrider.model.reason import Reason
+from outrider.model.record import PageStatus, Tally
+from outrider.ports import Clock, EventSink, Frontier
+
+_TICK: Final = 0.1
+_SHOWN_EVERY: Final = 0.25
+_COUNTED_EVERY: Final = 0.5
+_RATE_OVER: Final = 10.0
+_MOST_DEATHS: Final = 10
+"""Workers that may vanish in a row without one page between them; then something is wrong that a new one has, too."""
+_SILENT: Final = frozenset(
+    {
+        *(Reason.DNS_FAILURE, Reason.DNS_NOT_FOUND, Reason.CONNECT_FAILED, Reason.CONNECT_REFUSED),
+        *(Reason.CONNECT_TIMEOUT, Reason.BLOCKED_ADDRESS, Reason.TLS_FAILURE, Reason.TLS_EXPIRED),
+        *(Reason.TLS_UNTRUSTED, Reason.TLS_WRONG_NAME),
+    }
+)
+"""Ends of visits that never got an answer."""
+
+
+class Mate(Protocol):
+    """A worker, wherever it runs."""
+
+    @property
+    def channel(self) -> Channel: ...
+
+    async def wait(self) -> int:
+        """Its exit code, once it is gone."""
+        ...
+
+    def kill(self) -> None: ...
+
+
+class Terms(Struct, frozen=True):
+    """What the whole crawl is held to. `seconds` is the longest that this run may take."""
+
+    workers: int = 1
+    pages: int | None = None
+    seconds: float | None = None
+    recrawls: bool = False
+    resumed: bool = False
+    directory: str = ""
+
+
+class Watched(Struct):
+    mate: Mate
+    report: Report = Report(Counts())
+    listening: asyncio.Task[None] | None = None
+    is_done: bool = False
+
+
+class Supervisor:
+    """`spawn` starts worker number n; `tally` reads what is on record; `shown` is called with each progress."""
+
+    def __init__(  # noqa: PLR0913 - what it watches, and whom it tells
+        self,
+        terms: Terms,
+        frontier: Frontier,
+        events: EventSink,
+        clock: Clock,
+        *,
+        spawn: Callable[[int], Awaitable[Mate]],
+        keeper: Keeper | None,
+        tally: Callable[[], Awaitable[Tally]],
+        memory: Callable[[], int],
+        shown: Callable[[Progress], None],
+        waits_for: Callable[[], Awaitable[str]],
+    ) -> None:
+        self._terms = terms
+        self._frontier = frontier
+        self._events = events
+        self._clock = clock
+        self._spawn = spawn
+        self._keeper = keeper
+        self._tally = tally
+        self._memory = memory
+        self._shown = shown
+        self._waits_for = waits_for
+        self._mates: dict[int, Watched] = {}
+        self._news = asyncio.Event()
+        self._asked: Finish | None = None
+        self._now = False
+        self._broke: Broke | None = None
+        self._gone = Counts()
+        self._deaths = 0
+        self._pages_at_death = -1
+        self._must_recount = True
+        self._census = Census()
+        self._rates: deque[tuple[float, int]] = deque()
+        self._started_at = clock.now()
+        self._waiting_for = ""
+        self._idle_since: float | None = None
+
+    def drain(self, why: Finish) -> None:
+        """Finish what is under way, then end. A second time: end now."""
+        self._now = self._asked is not None
+        self._asked = self._asked or why
+        self._news.set()
+
+    async def run(self) -> Progress:
+        """The last progress, with why it ended. Raises what broke a worker, and `OutriderError` when none stays up."""
+        await self._publish(CrawlStarted(at=self._started_at, workers=self._terms.workers, resumed=self._terms.resumed))
+        try:
+            for number in range(self._terms.workers):
+                await self._start(number)
+            why = await self._watch()
+            await self._end_all(why)
+        finally:
+            await self._abandon()
+        if self._broke is not None:
+            raise _as_error(self._broke)
+        self._census = await self._frontier.census()
+        last = self._progress(why)
+        self._shown(last)
+        seconds = self._clock.now() - self._started_at
+        await self._publish(CrawlFinished(at=self._clock.now(), finish=why, pages=last.counts.pages, seconds=seconds))
+        return last
+
+    # workers
+
+    async def _start(self, number: int) -> None:
+        mate = await self._spawn(number)
+        watched = self._mates[number] = Watched(mate)
+        watched.listening = asyncio.create_task(self._listen(number, watched))
+
+    async def _listen(self, number: int, watched: Watched) -> None:
+        while True:
+            message = await watched.mate.channel.receive()
+            match message:
+                case Report():
+                    watched.report = message
+                    if self._keeper is not None:
+                        self._keeper.hear(number, message.account)
+                case Broke():
+                    self._broke = message
+                case Done():
+                    watched.is_done = True
+                case None:
+                    break
+            self._news.set()
+        code = await watched.mate.wait()
+        if not watched.is_done and self._broke is None:
+            await self._bury(number, watched, code)
+        self._news.set()
+
+    async def _bury(self, number: int, watched: Watched, code: int) -> None:
+        """It vanished. Its leases run out by themselves, and what it had in hand is counted anew."""
+        del self._mates[number]
+        self._gone = self._gone.plus(watched.report.counts)
+        if self._keeper is not None:
+            self._keeper.forget(number)
+            self._must_recount = True
+        pages = self._counts().visits
+        self._deaths = self._deaths + 1 if pages == self._pages_at_death else 1
+        self._pages_at_death = pages
+        await self._publish(WorkerVanished(at=self._clock.now(), worker=number, exit_code=code))
+        if self._asked is None and self._deaths <= _MOST_DEATHS:
+            await self._start(number)
+
+    async def _end_all(self, why: Finish) -> None:
+        """Drain, or stop at once when the time is over; a second signal turns the first into the second."""
+        told_to_stop = False
+        await self._tell(Drain())
+        while any(not watched.is_done for watched in self._mates.values()) and self._broke is None:
+            if (self._now or why is Finish.TIME_LIMIT) and not told_to_stop:
+                told_to_stop = True
+                await self._tell(Stop())
+            await self._wait()
+            self._shown(self._progress(None))
+
+    async def _tell(self, message: Drain | Stop) -> None:
+        for watched in list(self._mates.values()):
+            await watched.mate.channel.send(message)
+
+    async def _abandon(self) -> None:
+        """Nobody is left behind, whatever happened here."""
+        for watched in self._mates.values():
+            if not watched.is_done:
+                watched.mate.kill()
+            watched.mate.channel.close()
+        for watched in list(self._mates.values()):
+            await watched.mate.wait()
+            if watched.listening is not None:
+                watched.listening.cancel()
+
+    # watching
+
+    async def _watch(self) -> Finish:
+        shown_at = counted_at = 0.0
+        while True:
+            if self._broke is not None:
+                return Finish.BROKEN
+            if self._asked is not None:
+                return self._asked
+            if not self._mates:
+                raise OutriderError(
+                    f"the workers die as soon as they are started ({self._deaths} in a row): see the logs"
+                )
+            exhausted = await self._share_out()
+            now = self._clock.now()
+            reports = [watched.report for watched in self._mates.values()]
+            all_idle = all(report.idle for report in reports)
+            if all_idle or now - counted_at >= _COUNTED_EVERY:
+                await self._count()
+                counted_at = now
+            why = finish(self._standing(reports, now, exhausted, all_idle=all_idle))
+            if why is not None:
+                return why
+            await self._note_stall(now, all_idle=all_idle)
+            if now - shown_at >= _SHOWN_EVERY:
+                self._shown(self._progress(None))
+                shown_at = now
+            await self._wait()
+
+    async def _wait(self) -> None:
+        """Reports come in bursts: a tick lets them gather."""
+        await self._clock.sleep(_TICK / 4)
+        try:
+            async with asyncio.timeout(_TICK):
+                await self._news.wait()
+        except TimeoutError:
+            return
+        self._news.clear()
+
+    async def _count(self) -> None:
+        try:
+            self._census = await self._frontier.census()
+        except StoreUnavailable:
+            return  # the workers know, and say so
+
+    async def _share_out(self) -> Finish | None:
+        """Permits for those who want some. The limit is reached when none is out, and the record says so itself."""
+        keeper = self._keeper
+        if keeper is None:
+            return None
+        wanting = [number for number, watched in self._mates.items() if watched.report.account.wants]
+        if not wanting:
+            return None
+        if self._must_recount or (not keeper.available and not keeper.out):
+            tally = await self._tally()
+            keeper.recount(pages_of(tally), tally.bytes)
+            self._must_recount = False
+            if not keeper.available and not keeper.out:
+                reached = self._terms.pages is not None and pages_of(tally) >= self._terms.pages
+                return Finish.MAX_PAGES if reached else Finish.SIZE_LIMIT
+        for number in wanting:
+            permits = keeper.grant(number)
+            if permits:
+                watched = self._mates[number]
+                # Until its next report says otherwise, it has what it wanted.
+                watched.report = _satisfied(watched.report)
+                await watched.mate.channel.send(Grant(permits))
+        return None
+
+    async def _note_stall(self, now: float, *, all_idle: bool) -> None:
+        if not all_idle:
+            self._idle_since, self._waiting_for = None, ""
+            return
+        if self._idle_since is None:
+            self._idle_since = now
+        elif now - self._idle_since > 1.0:
+            self._waiting_for = await self._waits_for()
+            self._idle_since = now
+
+    def _standing(self, reports: list[Report], now: float, exhausted: Finish | None, *, all_idle: bool) -> Standing:
+        counts = self._counts()
+        nexts = [report.idle_until for report in reports if report.idle_until is not None]
+        silent = sum(number for reason, number in counts.errors.items() if reason in _SILENT)
+        seconds = self._terms.seconds
+        return Standing(
+            census=self._census,
+            now=now,
+            all_idle=all_idle,
+            next_at=min(nexts, default=None),
+            tried=counts.visits,
+            answers=counts.visits - silent,
+            is_new=not self._terms.resumed,
+            recrawls=self._terms.recrawls,
+            ends_at=None if seconds is None else self._started_at + seconds,
+            exhausted=exhausted,
+        )
+
+    def _counts(self) -> Counts:
+        counts = self._gone
+        for watched in self._mates.values():
+            counts = counts.plus(watched.report.counts)
+        return counts
+
+    def _progress(self, why: Finish | None) -> Progress:
+        now = self._clock.now()
+        reports = [watched.report for watched in self._mates.values()]
+        counts = self._counts()
+        return Progress(
+            at=now,
+            started_at=self._started_at,
+            finish=None if why is None else why.value,
+            workers=len(reports),
+            in_flight=sum(report.in_flight for report in reports),
+            held=sum(report.held for report in reports),
+            broken=sum(report.broken for report in reports),
+            census=self._census,
+            counts=counts,
+            rate=self._rate(now, counts.pages + counts.unchanged),
+            limit_pages=self._terms.pages,
+            paused=next((report.paused for report in reports if report.paused), ""),
+            waiting_for=self._waiting_for,
+            memory=self._memory() + sum(report.memory for report in reports),
+            directory=self._terms.directory,
+        )
+
+    def _rate(self, now: float, pages: int) -> float:
+        self._rates.append((now, pages))
+        while now - self._rates[0][0] > _RATE_OVER and len(self._rates) > 2:
+            self._rates.popleft()
+        since, before = self._rates[0]
+        return (pages - before) / (now - since) if now > since else 0.0
+
+    async def _publish(self, event: Event) -> None:
+        await self._events.publish([event])
+
+
+def pages_of(tally: Tally) -> int:
+    """What counts against the limit: pages that were had, new or unchanged."""
+    return tally.pages.get(PageStatus.FETCHED, 0) + tally.pages.get(PageStatus.NOT_MODIFIED, 0)
+
+
+def _satisfied(report: Report) -> Report:
+    return replace(report, account=replace(report.account, wants=False))
+
+
+def _as_error(broke: Broke) -> OutriderError:
+    return StoreError(broke.message)

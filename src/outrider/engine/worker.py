@@ -1,0 +1,328 @@
+"""One process's share of a crawl: lease sites, serve them, extend what takes long, until nothing is owed.
+
+It never decides that a crawl is over. It says when it finds nothing to do, and whoever watches asks the frontier.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from itertools import chain, repeat
+from typing import Final
+
+from msgspec import Struct
+
+from outrider.engine.brake import Brake
+from outrider.engine.budget import Purse
+from outrider.engine.crew import Crew, Tools, is_page
+from outrider.engine.finisher import Finished, Finisher, Outcome, Stores
+from outrider.engine.gate import Gate
+from outrider.errors import StoreUnavailable
+from outrider.fetch.hold import Hold
+from outrider.model.event import CrawlPaused, CrawlResumed, SiteCameBack, SiteSetAside, SiteWentDown
+from outrider.model.lease import Lease
+from outrider.model.ledger import Leased
+from outrider.model.outcome import Failed, Fetched, Moved, NotModified, Skipped
+from outrider.model.progress import Counts
+from outrider.policy.load import LoadLimits, next_room
+from outrider.policy.network import NetworkLimits
+
+LEASE: Final = 60.0
+"""How long a site is lent at a time; a worker that vanished keeps its sites for no longer than that."""
+TASKS: Final = 16
+"""URLs shown with one lease."""
+_IDLE: Final = 0.25
+"""How often a worker with nothing to do asks whether others have found something."""
+_PAUSE: Final = (5.0, 10.0, 20.0, 40.0, 60.0)
+"""Waits between tries while our own network is down."""
+_TRIED: Final = 3
+_PATIENCE: Final = 900.0
+"""After so long a pause it is no longer believed that all of them are up."""
+_LOOK: Final = 0.25
+"""How often the lag of the event loop is measured."""
+
+
+class WorkerRules(Struct, frozen=True):
+    """`concurrency` sites are held at most. `most_bytes` may wait to be written."""
+
+    agent: str
+    concurrency: int = 500
+    most_bytes: int = 67_108_864
+    network: NetworkLimits = NetworkLimits()
+    load: LoadLimits = LoadLimits()
+    lease: float = LEASE
+    tasks: int = TASKS
+
+
+class Worker:
+    """`run` until `drain` or `stop`. `idle_until`: nothing can be leased before; None: nothing is owed at all."""
+
+    def __init__(
+        self,
+        tools: Tools,
+        stores: Stores,
+        gate: Gate,
+        purse: Purse,
+        rules: WorkerRules,
+        finished: Callable[[Finished], None] | None = None,
+    ) -> None:
+        self._tools = tools
+        self._clock = tools.clock
+        self._stores = stores
+        self._purse = purse
+        self._rules = rules
+        self._finished = finished
+        self._brake = Brake(rules.network)
+        self._finisher = Finisher(
+            stores,
+            gate,
+            tools.clock,
+            rules.agent,
+            most_bytes=rules.most_bytes,
+            written=self._written,
+            store_away=self._store_away,
+        )
+        self._crew = Crew(tools, gate, self._finisher, purse, self._brake)
+        self._held: dict[tuple[str, int], tuple[Lease, Hold, asyncio.Task[None]]] = {}
+        self._giving_back: set[tuple[str, int]] = set()
+        self._wake = asyncio.Event()
+        self._room = rules.concurrency
+        self._broken: set[str] = set()
+        self.counts = Counts()
+        self.paused = ""
+        self.idle = False
+        self.idle_until: float | None = None
+        self.memory_is_short = False
+
+    # what the watcher sees
+
+    @property
+    def in_flight(self) -> int:
+        return self._crew.in_flight
+
+    @property
+    def held(self) -> int:
+        return len(self._held)
+
+    @property
+    def broken(self) -> int:
+        return len(self._broken)
+
+    # what the watcher does
+
+    def drain(self) -> None:
+        """Start no more visits, finish those that are under way."""
+        self._crew.stopping = True
+        self._purse.close()
+        self._wake.set()
+
+    def stop(self) -> None:
+        """Now: requests that are under way are given up, their tasks stay owed."""
+        self.drain()
+        for _, _, serving in self._held.values():
+            serving.cancel()
+
+    async def run(self) -> None:
+        """Raises `StoreError` when a store is broken; nothing is lost then, and nothing half done."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                writing = group.create_task(self._finisher.run())
+                helpers = [group.create_task(self._extend()), group.create_task(self._watch_load())]
+                try:
+                    await self._lease_and_serve(group)
+                    await self._served()
+                finally:
+                    for helper in helpers:
+                        helper.cancel()
+                    self._finisher.close()
+                await writing
+        except BaseExceptionGroup as broken:
+            raise broken.exceptions[0] from broken
+
+    # leasing
+
+    async def _lease_and_serve(self, group: asyncio.TaskGroup) -> None:
+        while not self._crew.stopping:
+            if self._brake.is_on:
+                await self._sit_out(group)
+                continue
+            room = self._room - len(self._held)
+            if room <= 0 or self.memory_is_short:
+                await self._nap(_IDLE)
+                continue
+            leased = await self._lease(room)
+            for lease in leased.leases:
+                self._serve(lease, group)
+            self.idle = not (leased.leases or self._held or self._giving_back)
+            self.idle_until = leased.next_at
+            if len(leased.leases) < room:
+                await self._nap(self._until(leased))
+
+    async def _served(self) -> None:
+        """All sites that are held have been given back."""
+        while self._held:
+            await asyncio.wait([serving for _, _, serving in self._held.values()])
+
+    async def _lease(self, room: int) -> Leased:
+        try:
+            leased = await self._stores.frontier.lease(sites=room, tasks=self._rules.tasks, seconds=self._rules.lease)
+        except StoreUnavailable as error:
+            self._store_away(str(error))
+            return Leased((), self._clock.now() + 1.0)
+        if self.paused and not self._brake.is_on:
+            self._store_away(None)
+        return leased
+
+    def _until(self, leased: Leased) -> float:
+        if leased.next_at is None:
+            return _IDLE
+        return min(max(leased.next_at - self._clock.now(), 0.005), _IDLE)
+
+    async def _nap(self, seconds: float) -> None:
+        """Until something changes here, or for so long: others may have changed something, too."""
+        self._wake.clear()
+        if self._crew.stopping:
+            return
+        waking = asyncio.ensure_future(self._wake.wait())
+        sleeping: asyncio.Future[None] = asyncio.ensure_future(self._clock.sleep(seconds))
+        try:
+            await asyncio.wait([waking, sleeping], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            waking.cancel()
+            sleeping.cancel()
+
+    def _serve(self, lease: Lease, group: asyncio.TaskGroup) -> None:
+        key = lease.site.key, lease.token
+        hold = Hold(lease.site, self._clock, lease.deadline)
+
+        async def served() -> None:
+            try:
+                await self._crew.serve(lease, hold)
+            finally:
+                del self._held[key]
+                self._giving_back.add(key)
+
+        self._held[key] = lease, hold, group.create_task(served())
+
+    # what must go on meanwhile
+
+    async def _extend(self) -> None:
+        """Well before a lease runs out, a third of its time at the latest."""
+        while True:
+            await self._clock.sleep(self._rules.lease / 4)
+            soon = self._clock.now() + self._rules.lease * 2 / 3
+            held = [(lease, hold) for lease, hold, _ in self._held.values() if hold.until < soon]
+            if not held:
+                continue
+            try:
+                extended = await self._stores.frontier.extend([lease for lease, _ in held], self._rules.lease)
+            except StoreUnavailable as error:
+                self._store_away(str(error))
+                continue
+            for (lease, hold), new in zip(held, extended, strict=True):
+                if new is None:
+                    self._drop(lease)
+                else:
+                    hold.until = new.deadline
+
+    async def _watch_load(self) -> None:
+        """Limits of a request are seconds of ours, too: a loop that lags makes good sites look slow."""
+        loop = asyncio.get_running_loop()
+        while True:
+            before = loop.time()
+            await asyncio.sleep(_LOOK)
+            lag = max(0.0, loop.time() - before - _LOOK)
+            self._room = next_room(self._room, lag, self._rules.concurrency, self._rules.load)
+
+    async def _sit_out(self, group: asyncio.TaskGroup) -> None:
+        """Our own network is down: nobody is asked, and nobody is blamed. Now and then a few sites are tried."""
+        self._pause("our own network seems to be down: most sites cannot be reached")
+        began = self._clock.now()
+        for wait in chain(_PAUSE, repeat(_PAUSE[-1])):
+            await self._nap_through(wait)
+            if self._crew.stopping:
+                return
+            if self._clock.now() - began > _PATIENCE:
+                # So many sites may be down for good; then they are found out one by one.
+                self._brake.ignore(self._clock.now() + 10 * _PATIENCE)
+            self._brake.on_trial = True
+            for lease in (await self._lease(_TRIED)).leases:
+                self._serve(lease, group)
+            await self._served()
+            self._brake.on_trial = False
+            if not self._brake.is_on:
+                break
+        self._resume()
+
+    async def _nap_through(self, seconds: float) -> None:
+        until = self._clock.now() + seconds
+        while not self._crew.stopping and (left := until - self._clock.now()) > 0:
+            await self._nap(left)
+
+    # what comes back
+
+    def _written(self, batch: Sequence[Finished], outcome: Outcome) -> None:
+        self.counts.urls += outcome.new_urls
+        for item in batch:
+            if item.last:
+                self._giving_back.discard((item.lease.site.key, item.lease.token))
+            if item.permit:
+                size = len(item.capture.body) if item.capture is not None else 0
+                self._purse.account_for(is_page=is_page(item), size=size)
+            self._count(item)
+            if self._finished is not None:
+                self._finished(item)
+        for lease in outcome.lost:
+            self._drop(lease)
+        self._wake.set()
+
+    def _count(self, item: Finished) -> None:
+        counts = self.counts
+        for event in item.events:
+            if isinstance(event, SiteWentDown):
+                self._broken.add(event.site)
+            elif isinstance(event, SiteCameBack | SiteSetAside):
+                self._broken.discard(event.site)
+        if item.haul is None:
+            return
+        visit = item.haul.visit
+        counts.visits += 1
+        counts.requests += visit.requests
+        counts.retried += sum(past.wait is not None for past in visit.tries)
+        if item.capture is not None:
+            counts.bytes += len(item.capture.body)
+        if item.found is not None:
+            counts.links += len(item.found.facts.links)
+        match visit.outcome:
+            case Fetched():
+                counts.pages += 1
+            case NotModified():
+                counts.unchanged += 1
+            case Moved():
+                counts.moved += 1
+            case Skipped(reason):
+                counts.skipped += 1
+                counts.errors[reason] = counts.errors.get(reason, 0) + 1
+            case Failed(failure):
+                counts.failed += 1
+                counts.errors[failure.reason] = counts.errors.get(failure.reason, 0) + 1
+
+    def _drop(self, lease: Lease) -> None:
+        """Another has the site by now: whatever we would still do there would be impolite."""
+        held = self._held.get((lease.site.key, lease.token))
+        if held is not None:
+            held[2].cancel()
+
+    def _store_away(self, why: str | None) -> None:
+        if why is None:
+            self._resume()
+        else:
+            self._pause(f"a store is away: {why}")
+
+    def _pause(self, cause: str) -> None:
+        if not self.paused:
+            self._finisher.tell(CrawlPaused(at=self._clock.now(), cause=cause))
+        self.paused = cause
+
+    def _resume(self) -> None:
+        if self.paused:
+            self._finisher.tell(CrawlResumed(at=self._clock.now(), cause=self.paused))
+            self.paused = ""

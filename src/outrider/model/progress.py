@@ -1,0 +1,85 @@
+"""How far is the crawl? What a worker has counted, and what a person who watches is shown. Values only."""
+
+from typing import Self
+
+from msgspec import Struct
+
+from outrider.model.ledger import Census
+from outrider.model.reason import Reason
+
+
+class Counts(Struct):
+    """What one worker has done since it started. Not frozen: its worker counts up in place, everybody else adds.
+
+    `pages` are those that were fetched, `unchanged` those that had not changed; with `moved`, `skipped` and `failed`
+    they make up the `visits`. `bytes` are as sent. `links` were seen, `urls` of them were new to the frontier.
+    """
+
+    visits: int = 0
+    pages: int = 0
+    unchanged: int = 0
+    moved: int = 0
+    skipped: int = 0
+    failed: int = 0
+    retried: int = 0
+    bytes: int = 0
+    requests: int = 0
+    links: int = 0
+    urls: int = 0
+    errors: dict[Reason, int] = {}
+
+    def plus(self, other: Self) -> "Counts":
+        """Both together, as a new value."""
+        both = {name: getattr(self, name) + getattr(other, name) for name in _NUMBERS}
+        reasons = self.errors.keys() | other.errors.keys()
+        errors = {reason: self.errors.get(reason, 0) + other.errors.get(reason, 0) for reason in sorted(reasons)}
+        return Counts(**both, errors=errors)
+
+
+_NUMBERS = tuple(name for name in Counts.__struct_fields__ if name != "errors")
+
+
+class Progress(Struct, frozen=True):
+    """The whole crawl at one moment. `finish` is why it ended, None while it runs; `counts` are of all workers.
+
+    `held` sites are lent to a worker, `broken` ones are down. `rate` is pages a second over the last few seconds,
+    `memory` what all processes together occupy. `paused` is the cause while nothing is asked, `waiting_for` what a
+    crawl with nothing to do waits for; both are empty otherwise.
+    """
+
+    at: float
+    started_at: float
+    finish: str | None = None
+    workers: int = 0
+    in_flight: int = 0
+    held: int = 0
+    broken: int = 0
+    census: Census = Census()
+    counts: Counts = Counts()
+    rate: float = 0.0
+    limit_pages: int | None = None
+    paused: str = ""
+    waiting_for: str = ""
+    memory: int = 0
+    directory: str = ""
+
+    @property
+    def seconds(self) -> float:
+        return max(self.at - self.started_at, 0.0)
+
+
+def eta(progress: Progress) -> float | None:
+    """Seconds until the limit is reached or the queue is empty, if all goes on as now; None when nobody can tell.
+
+    Links that are yet to be found are not in it: without a limit, it is the least that is left.
+    """
+    if progress.finish is not None or progress.census.is_finished:
+        return 0.0
+    owed = progress.census.pending
+    if progress.limit_pages is not None:
+        owed = max(progress.limit_pages - progress.counts.pages, 0)
+        if not owed:
+            return 0.0
+    if not owed or progress.rate <= 0.0 or progress.paused:
+        return None
+    return owed / progress.rate
