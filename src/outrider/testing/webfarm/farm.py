@@ -1,7 +1,8 @@
 """A web on loopback: many host names behind one port, each path with its behaviour, and a log that does not lie."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+import socket
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Final, Self
@@ -41,7 +42,7 @@ class WebFarm:
         self.referee = Referee(keeps_log=keeps_log)
         self._addresses = tuple(addresses)
         self._wanted_ports = port, tls_port
-        self._certificates = certificates
+        self.certificates = certificates
         self._place: Place | None = None
         self._open: set[Connection] = set()
         self._empty = asyncio.Event()
@@ -50,14 +51,14 @@ class WebFarm:
 
     async def __aenter__(self) -> Self:
         port, tls_port = self._wanted_ports
-        listeners = bind_all(self._addresses, port)
+        listeners = list(self.bind(self._addresses, port))
         for listener in listeners:
             self._doormen.push_async_callback(Doorman(self, listener).close)
         place = Place(self._addresses, listeners[0].getsockname()[1])
-        if self._certificates is not None:
-            context = self._certificates.server_context(self.referee.hellos.append)
+        if self.certificates is not None:
+            context = self.certificates.server_context(self.referee.hellos.append)
             try:
-                tls_listeners = bind_all(self._addresses, tls_port)
+                tls_listeners = list(self.bind(self._addresses, tls_port))
             except OSError:
                 await self._doormen.aclose()
                 raise
@@ -124,6 +125,12 @@ class WebFarm:
     async def until(self, holds: Callable[[], bool]) -> None:
         """Wait for something to be true of this farm, such as `lambda: farm.requests == 3`."""
         await self.referee.until(holds)
+
+    # What a kind of farm may do its own way.
+
+    def bind(self, addresses: Sequence[str], port: int) -> Iterable[socket.socket]:
+        """The sockets to listen on, one an address."""
+        return bind_all(addresses, port)
 
     # What a connection asks.
 

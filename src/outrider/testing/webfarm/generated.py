@@ -84,7 +84,7 @@ class GeneratedPage(Instant, frozen=True):
         top = f"<!doctype html><title>Page {number}</title><h1>Page {number}</h1><ul>\n{anchors}\n</ul><p>".encode()
         rest = max(0, site.size - len(top))
         start = number * 97 % 4096
-        return render(200, {"Content-Type": HTML, "ETag": etag}, top + _filler(site.size)[start : start + rest])
+        return render(200, {"Content-Type": HTML, "ETag": etag}, top + prose(site.size)[start : start + rest])
 
 
 def generated(
@@ -155,7 +155,7 @@ def number_of(path: str) -> int | None:
 
 
 @lru_cache(maxsize=8)
-def _filler(size: int) -> bytes:
+def prose(size: int) -> bytes:
     """Prose of no meaning that compresses about as well as prose; every page of that size takes a slice of it."""
     mixed, text, length = 1, [], 0
     while length < size + 4096:
