@@ -1,10 +1,10 @@
 """One directory is one crawl. What lies where in it, whose it is at the moment, and whether it may go on.
 
-    outrider.toml   the settings of the last run, as resolved
-    seeds.txt       every seed that was ever given
-    crawl.db        frontier and records
-    archive/        WARC files       indexes/   CDXJ, one for each of them
-    events/         JSON lines       logs/      of each process, and status.json
+outrider.toml   the settings of the last run, as resolved
+seeds.txt       every seed that was ever given
+crawl.db        frontier and records
+archive/        WARC files       indexes/   CDXJ, one for each of them
+events/         JSON lines       logs/      of each process, and status.json
 """
 
 import fcntl

@@ -7,7 +7,6 @@ import asyncio
 import random
 import traceback
 from collections import deque
-from collections.abc import Callable
 from typing import Final
 
 from msgspec import Struct
@@ -22,6 +21,7 @@ from outrider.errors import StoreError
 from outrider.fetch.ask import Asker
 from outrider.fetch.hold import Hold
 from outrider.fetch.probe import probe
+from outrider.fetch.sent import RequestHeads
 from outrider.fetch.visit import Haul, Visitor
 from outrider.model.event import BugFound, Event, SiteProbed
 from outrider.model.identity import Identity
@@ -41,7 +41,7 @@ PATIENCE: Final = 5.0
 
 
 class Tools(Struct, frozen=True):
-    """What it takes to visit. `listings` visits sitemaps and feeds; `request_head` writes what was sent."""
+    """What it takes to visit. `listings` visits sitemaps and feeds. `keeps_content`: somebody wants to see the pages."""
 
     visitor: Visitor
     listings: Visitor
@@ -49,9 +49,10 @@ class Tools(Struct, frozen=True):
     clock: Clock
     settle: SettleRules
     identity: Identity
-    request_head: Callable[[Task, Haul], bytes]
+    heads: RequestHeads
     site_pages: int | None = None
     site_concurrency: int = 1
+    keeps_content: bool = False
 
 
 class Crew:
@@ -161,15 +162,16 @@ class Crew:
         url = tools.identity.hash(task.url)
         settlement, hold.site = settle(task, visit, before, tools.settle, url=url, jitter=_luck())
         found = self._gate.read(task, haul, visit.ended_at)
-        capture = capture_of(task, haul, tools.request_head(task, haul))
+        capture = capture_of(task, haul, tools.heads)
         size = len(capture.body) if capture is not None else 0
-        # The content has been read; what the archive needs is in the capture.
-        light = replace(haul, content=b"", response=None)
+        if not tools.keeps_content:
+            # It has been read; what the archive needs is in the capture.
+            haul = replace(haul, content=b"", response=None)
         return Finished(
             lease,
             hold.site,
             task,
-            light,
+            haul,
             settlement,
             found,
             capture,

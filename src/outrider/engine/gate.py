@@ -114,7 +114,7 @@ class Gate:
         self._propose_all(named, task, Origin.LISTING, at, found)
 
     def _read_page(self, task: Task, haul: Haul, page: Fetched, at: float, found: Found) -> None:
-        found.facts = facts = read_page(haul.content, page.body.charset, page.url, self._rules.agent)
+        found.facts = facts = read_page(haul.content, page.body.charset, page.url, agent=self._rules.agent)
         found.directives = facts.directives | self._header_directives(haul)
         if self._rules.nofollow and NOFOLLOW in found.directives:
             return

@@ -1,12 +1,12 @@
 """A settled visit, told for everybody who listens: its record, what the archive gets, its events. Pure."""
 
 from hashlib import blake2b
-from typing import Final
 
 from msgspec.structs import replace
 
 from outrider.engine.gate import Found
 from outrider.fetch.evidence import evidence, page_record
+from outrider.fetch.sent import RequestHeads
 from outrider.fetch.visit import Haul
 from outrider.model.capture import Capture, Unchanged
 from outrider.model.event import (
@@ -40,7 +40,7 @@ def fetch_id(task: Task, secret: int) -> str:
     return blake2b(owed.encode(), digest_size=12, key=secret.to_bytes(8, signed=True)).hexdigest()
 
 
-def capture_of(task: Task, haul: Haul, request: bytes) -> Capture | None:
+def capture_of(task: Task, haul: Haul, heads: RequestHeads) -> Capture | None:
     """The answer that the visit ended with, as the archive wants it; None when there was none."""
     visit, response = haul.visit, haul.response
     if response is None or not visit.hops:
@@ -65,7 +65,8 @@ def capture_of(task: Task, haul: Haul, request: bytes) -> Capture | None:
         status=response.status,
         headers=response.headers,
         body=response.body,
-        request=request,
+        # Conditions are for the URL that was asked for, never for where a redirect leads.
+        request=heads.of(last.url, task.validators if len(visit.hops) == 1 else None),
         http_version=response.http_version,
         address=response.address,
         payload_sha256=payload,

@@ -177,7 +177,7 @@ class Visitor:
     def _request(self, url: Url, validators: Validators | None) -> Request:
         return Request(
             url,
-            headers=_conditional(validators) if validators else _HEADERS,
+            headers=request_headers(validators),
             body_cap=self._rules.body_cap,
             wanted_types=self._rules.content_types,
         )
@@ -235,6 +235,9 @@ def _hop(url: Url, asked_at: float, response: Response, location: str | None) ->
     )
 
 
-def _conditional(validators: Validators) -> Mapping[str, str]:
+def request_headers(validators: Validators | None) -> Mapping[str, str]:
+    """What a visit asks with, besides what the transport adds."""
+    if not validators:
+        return _HEADERS
     pairs = {"If-None-Match": validators.etag, "If-Modified-Since": validators.last_modified}
     return {**_HEADERS, **{name: value for name, value in pairs.items() if value and is_sendable(value)}}

@@ -1,0 +1,283 @@
+"""A whole crawl, put together: its directory, its stores, its workers, and the one who watches over them."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from msgspec import Struct
+from msgspec.json import decode, encode
+
+from outrider.app.directory import CrawlDirectory
+from outrider.app.rules import (
+    Memory,
+    admission,
+    crawl_limits,
+    frontier_rules,
+    gate_rules,
+    listing_visit_rules,
+    memory_of,
+    worker_rules,
+)
+from outrider.app.visits import open_transport, visits_over
+from outrider.clock import SystemClock
+from outrider.engine.budget import Keeper, Unlimited
+from outrider.engine.crew import Tools
+from outrider.engine.finisher import Finished, Stores
+from outrider.engine.gate import Found, Gate
+from outrider.engine.inside import Inside
+from outrider.engine.messages import Channel, Start
+from outrider.engine.processes import Process
+from outrider.engine.reporting import Reporting
+from outrider.engine.story import fetch_id
+from outrider.engine.supervisor import Mate, Supervisor, Terms
+from outrider.engine.worker import Worker
+from outrider.errors import ConfigError
+from outrider.fetch.sent import RequestHeads
+from outrider.fetch.visit import Visitor
+from outrider.model.ledger import State
+from outrider.model.progress import Progress
+from outrider.model.record import Tally
+from outrider.model.task import Candidate, Origin
+from outrider.model.url import Url
+from outrider.observe.memory import resident
+from outrider.policy.admit import Reach
+from outrider.policy.pace import ready_at
+from outrider.ports import ContentStore, EventSink, Records
+from outrider.settings import Settings, require_contact, settings_of
+from outrider.settings.describe import spoken
+from outrider.stores.contents import open_contents
+from outrider.stores.events import open_events
+from outrider.stores.records import open_records
+from outrider.stores.registry import FrontierStore, open_frontier
+from outrider.stores.warc.mend import Mended, mend
+
+WATCHER: Final = 99
+"""The number under which the one who watches writes its events; workers count from 0."""
+
+
+class Job(Struct, frozen=True):
+    """What a worker process is told. `settings` are spoken, secrets included: it goes over a socket, never to a file."""
+
+    settings: dict[str, object]
+    seeds: list[str]
+    directory: str
+    workers: int
+
+
+class Crawling(Struct):
+    """A crawl that is set up: seeds are in the frontier, `supervisor.run()` does the rest."""
+
+    supervisor: Supervisor
+    frontier: FrontierStore
+    records: Records
+    directory: CrawlDirectory
+    refused: Found
+    mended: Mended | None
+    resumed: bool
+
+
+class Places(Struct, frozen=True):
+    """Store URLs: the settings' own, or parts of the directory."""
+
+    frontier: str
+    records: str
+    contents: str
+    events: str
+
+
+def places(settings: Settings, directory: CrawlDirectory, number: int, memory: Memory) -> Places:
+    home = directory.path.resolve()
+    operator = quote(settings.contact or "", safe="")
+    return Places(
+        frontier=settings.frontier
+        or f"sqlite://{quote(str(home))}/crawl.db?cache={_megabytes(memory.database_cache)}&known={_megabytes(memory.known)}",
+        records=settings.records or f"sqlite://{quote(str(home))}/crawl.db",
+        contents=settings.contents
+        or f"warc://{quote(str(home))}/archive?worker={number}&indexes={quote(str(home / 'indexes'), safe='')}"
+        f"&agent={quote(settings.agent, safe='')}&operator={operator}",
+        events=settings.events or f"file://{quote(str(home))}/events?worker={number}",
+    )
+
+
+def _megabytes(size: int) -> int:
+    return max(1, size // 1_048_576)
+
+
+@asynccontextmanager
+async def open_worker(  # noqa: PLR0913 - what a worker is made of
+    settings: Settings,
+    seeds: Sequence[Url],
+    directory: CrawlDirectory,
+    number: int,
+    workers: int,
+    channel: Channel,
+    finished: Callable[[Finished], None] | None = None,
+) -> AsyncIterator[tuple[Worker, Reporting]]:
+    clock = SystemClock()
+    memory = memory_of(settings, workers)
+    where = places(settings, directory, number, memory)
+    async with AsyncExitStack() as stack:
+        frontier = await stack.enter_async_context(open_frontier(where.frontier, frontier_rules(settings)))
+        records = await stack.enter_async_context(open_records(where.records))
+        contents: ContentStore = await stack.enter_async_context(open_contents(where.contents))
+        events: EventSink = await stack.enter_async_context(open_events(where.events))
+        transport = await stack.enter_async_context(open_transport(settings, clock))
+        admit = admission(settings, Reach(settings.scope), seeds)
+        visits = visits_over(transport, settings, clock, admit, memory.robots)
+        listings = Visitor(visits.asker, visits.robots, clock, listing_visit_rules(settings, seeds), lambda: "")
+        gate = Gate(gate_rules(settings, seeds), frontier.rules.identity)
+        reporting = Reporting(channel, resident, memory.most)
+        tools = Tools(
+            visitor=visits.visitor,
+            listings=listings,
+            asker=visits.asker,
+            clock=clock,
+            settle=visits.settle,
+            identity=frontier.rules.identity,
+            heads=RequestHeads(settings.agent),
+            site_pages=settings.max_site_pages,
+            site_concurrency=settings.site_concurrency,
+            keeps_content=finished is not None,
+        )
+        purse = reporting.purse() if crawl_limits(settings).exist else Unlimited()
+        stores = Stores(frontier, events, records, contents)
+        yield Worker(tools, stores, gate, purse, worker_rules(settings, memory), finished), reporting
+
+
+async def work(channel: Channel) -> None:
+    """The whole life of a worker process."""
+    start = await channel.receive()
+    if not isinstance(start, Start):
+        return
+    job = decode(start.job, type=Job)
+    settings = settings_of(**job.settings)
+    seeds = list(map(Url.trusted, job.seeds))
+    directory = CrawlDirectory(Path(job.directory))
+    async with open_worker(settings, seeds, directory, start.number, job.workers, channel) as (worker, reporting):
+        await reporting.run(worker)
+
+
+def worker_count(settings: Settings) -> int:
+    return settings.workers or len(os.sched_getaffinity(0))
+
+
+@asynccontextmanager
+async def open_crawl(
+    settings: Settings,
+    seeds: Sequence[Url],
+    directory: CrawlDirectory,
+    *,
+    shown: Callable[[Progress], None],
+    finished: Callable[[Finished], None] | None = None,
+) -> AsyncIterator[Crawling]:
+    """Begin a crawl in its directory, or go on with it. With `finished` it runs inside this process, on one core.
+
+    The directory must be held. Raises `ConfigError` for what cannot be begun, `StoreError` for stores that cannot be
+    used; nothing is asked of the web before all of it stands.
+    """
+    resumed = directory.is_begun
+    if not seeds and not resumed:
+        raise ConfigError("nothing to crawl: give a URL, or --seeds FILE")
+    require_contact(settings, seeds)
+    if settings.scope == Reach.ANY:
+        require_contact(settings, [Url("https://example.org/")])
+    seeds = directory.remember(settings, seeds)
+    workers = 1 if finished is not None else worker_count(settings)
+    clock = SystemClock()
+    where = places(settings, directory, WATCHER, Memory(database_cache=4 << 20, known=1 << 20))
+    async with AsyncExitStack() as stack:
+        frontier = await stack.enter_async_context(open_frontier(where.frontier, frontier_rules(settings)))
+        records = await stack.enter_async_context(open_records(where.records))
+        events = await stack.enter_async_context(open_events(where.events))
+        mended = None
+        if resumed:
+            mended = await _mend(directory, frontier)
+            reclaim = getattr(frontier, "reclaim", None)
+            if settings.frontier is None and reclaim is not None:
+                await reclaim()
+        gate = Gate(gate_rules(settings, seeds), frontier.rules.identity)
+        proposed = gate.judge([Candidate(seed, origin=Origin.SEED) for seed in seeds], clock.now())
+        await frontier.add(proposed.tasks, proposed.refused)
+
+        async def spawn(number: int) -> Mate:
+            if finished is not None:
+                return Inside(lambda channel: _work_inside(settings, seeds, directory, channel, finished))
+            job = Job(spoken(settings), list(map(str, seeds)), str(directory.path.resolve()), workers)
+            return await Process.start(number, encode(job), directory.logs / f"worker-{number:02}.log")
+
+        async def tally() -> Tally:
+            return await records.tally()
+
+        limits = crawl_limits(settings)
+        terms = Terms(
+            workers=workers,
+            pages=settings.max_pages,
+            seconds=settings.time_limit,
+            recrawls=settings.recrawl,
+            resumed=resumed,
+            directory=str(directory.path),
+        )
+        supervisor = Supervisor(
+            terms,
+            frontier,
+            events,
+            clock,
+            spawn=spawn,
+            keeper=Keeper(limits, workers) if limits.exist else None,
+            tally=tally,
+            memory=resident,
+            shown=shown,
+            waits_for=lambda: _waits_for(frontier, clock.now()),
+        )
+        yield Crawling(supervisor, frontier, records, directory, proposed, mended, resumed)
+
+
+async def _work_inside(
+    settings: Settings,
+    seeds: Sequence[Url],
+    directory: CrawlDirectory,
+    channel: Channel,
+    finished: Callable[[Finished], None],
+) -> None:
+    async with open_worker(settings, seeds, directory, 0, 1, channel, finished) as (worker, reporting):
+        await reporting.run(worker)
+
+
+async def _mend(directory: CrawlDirectory, frontier: FrontierStore) -> Mended:
+    """Cut off what a kill left half done: an answer whose visit is still owed will be fetched again."""
+    secret = frontier.rules.identity.seed
+
+    async def is_settled(stories: Sequence[tuple[str, Url]]) -> list[bool]:
+        answers = []
+        for name, url in stories:
+            entry = await frontier.find(url)
+            owed = entry is not None and entry.state in {State.PENDING, State.WAITING} and entry.task is not None
+            answers.append(not (owed and entry is not None and entry.task and fetch_id(entry.task, secret) == name))
+        return answers
+
+    return await mend(directory.archive, directory.indexes, is_settled)
+
+
+async def _waits_for(frontier: FrontierStore, now: float) -> str:
+    """What a crawl with nothing to do waits for: the site whose turn comes first, and why not now."""
+    first = None
+    looked_at = 0
+    async for sites in frontier.sites():
+        for site in sites:
+            if not site.set_aside and ready_at(site) > now and (first is None or ready_at(site) < ready_at(first)):
+                first = site
+        looked_at += len(sites)
+        if looked_at > 50_000:
+            break
+    if first is None:
+        return "URLs that are put off"
+    wait = ready_at(first) - now
+    why = "is down" if first.breaker.down_since is not None and first.breaker.openings else "wants a pause"
+    return f"{first.key}, which {why}: {wait:.0f} s"
+
+
+__all__ = ["Crawling", "Job", "open_crawl", "open_worker", "work", "worker_count"]

@@ -1,0 +1,23 @@
+"""A worker process of a crawl: `python -m outrider.cli.worker_process FD`. Started by us, never by hand."""
+
+import gc
+import signal
+import sys
+
+from outrider.app.crawl import work
+from outrider.cli.loop import run
+from outrider.engine.processes import connected
+
+
+async def main(descriptor: int) -> None:
+    await work(await connected(descriptor))
+
+
+if __name__ == "__main__":
+    # Ctrl-C reaches the whole group. It is for the one who watches, who tells us what to do.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # What was imported stays; looking through it again and again costs a tenth of a busy crawl.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
+    run(main(int(sys.argv[1])))
