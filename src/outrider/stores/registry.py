@@ -60,18 +60,21 @@ def open_frontier(
     `StoreError` when the store cannot be used.
     """
     place = Place(url)
-    return _backend(place).open(place, rules, clock)
+    backend = cast("FrontierBackend", backend_for(place, "frontier", FRONTIERS, "outrider.frontiers"))
+    return backend.open(place, rules, clock)
 
 
-def _backend(place: Place) -> FrontierBackend:
-    theirs = {point.name: point.value for point in entry_points(group="outrider.frontiers")}
-    known = {**theirs, **FRONTIERS}
+def backend_for(place: Place, kind: str, ours: Mapping[str, str], group: str) -> object:
+    """What the place's scheme names: in our table, else by an entry point of `group`. Raises as `open_frontier`."""
+    theirs = {point.name: point.value for point in entry_points(group=group)}
+    known = {**theirs, **ours}
     if place.scheme not in known:
         schemes = ", ".join(f"{scheme}:" for scheme in sorted(known))
-        raise ConfigError(f"{place}: no frontier is named by {place.scheme or 'nothing'}:; there are {schemes}")
+        raise ConfigError(f"{place}: no {kind} is named by {place.scheme or 'nothing'}:; there are {schemes}")
     module, _, name = known[place.scheme].partition(":")
     with drivers_for(place):
-        return cast("FrontierBackend", getattr(import_module(module), name))
+        backend: object = getattr(import_module(module), name)
+        return backend
 
 
 @contextmanager

@@ -11,7 +11,7 @@ _PRIMARY: Final = 0xFF
 
 _SENTENCES: Final = {
     sqlite3.SQLITE_FULL: "the disk is full, or the file has reached its limit; nothing of this was written",
-    sqlite3.SQLITE_READONLY: "the file may only be read; a frontier must be written",
+    sqlite3.SQLITE_READONLY: "the file may only be read; a crawl must be able to write it",
     sqlite3.SQLITE_PERM: "no permission to use the file",
     sqlite3.SQLITE_CANTOPEN: "the file cannot be opened; may we write in its directory?",
     sqlite3.SQLITE_NOTADB: "the file is not a SQLite database",

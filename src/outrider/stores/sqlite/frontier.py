@@ -30,7 +30,7 @@ from outrider.stores.sqlite import reading
 from outrider.stores.sqlite.acts import Acts
 from outrider.stores.sqlite.batch import DISCOVERED, FETCHED, LEASED, PENDING, SITES, STALE, WAITING, Batch
 from outrider.stores.sqlite.failures import translated
-from outrider.stores.sqlite.schema import Options, bring_up, connect
+from outrider.stores.sqlite.schema import bring_up, connect, options_of
 from outrider.stores.sqlite.sql import SQL
 from outrider.stores.sqlite.thread import UNANSWERED, Act, StoreThread, Transaction, Unanswered
 
@@ -47,13 +47,7 @@ class SqliteFrontier:
         self._path = Path(place.path)
         self.rules = rules
         self._clock: Clock = clock or SystemClock()
-        self._options = Options(
-            place.text("synchronous", "normal", ("normal", "full")),
-            place.number("wait", 30),
-            place.number("cache", 64),
-            place.number("max_pages", 0, least=0),
-            place.number("mmap", 0, least=0),
-        )
+        self._options = options_of(place)
         self._known = Known(place.number("known", 16))
         place.end()
         self._origins: dict[str, int] = {}

@@ -1,4 +1,8 @@
-"""Is this file ours, of our version, and made under our rules? A fresh one is made, an older one brought forward."""
+"""Is this file ours, of our version, and made under our rules? A fresh one is made, an older one brought forward.
+
+A frontier and the records may live in one file. Each has its tables and its version, in a table of migrations of its
+own; whoever comes first makes the file ours.
+"""
 
 import sqlite3
 import time
@@ -16,7 +20,7 @@ from outrider.stores.sqlite.failures import is_busy
 from outrider.stores.sqlite.sql import script, statements_of
 
 APPLICATION: Final = 0x4F555446
-"""In the file's header, so that another program's database is never taken for a frontier."""
+"""In the file's header, so that another program's database is never taken for one of ours."""
 
 STEPS: Final[Sequence[str]] = (script("schema.sql"),)
 """What makes version n of version n - 1. Steps are added, never changed: files out there were made by them."""
@@ -32,6 +36,17 @@ class Options(Struct, frozen=True):
     cache: int = 64
     max_pages: int = 0
     mmap: int = 0
+
+
+def options_of(place: Place) -> Options:
+    """Takes them out of the place."""
+    return Options(
+        place.text("synchronous", "normal", ("normal", "full")),
+        place.number("wait", 30),
+        place.number("cache", 64),
+        place.number("max_pages", 0, least=0),
+        place.number("mmap", 0, least=0),
+    )
 
 
 def connect(path: Path, options: Options) -> sqlite3.Connection:
@@ -83,11 +98,7 @@ def bring_up(
     """
     connection.execute("BEGIN IMMEDIATE")
     try:
-        version = _version(connection, place, len(steps))
-        for number, step in enumerate(steps[version:], start=version + 1):
-            for statement in statements_of(step):
-                connection.execute(statement)
-            connection.execute("INSERT INTO migrations (version, applied_at) VALUES (?, ?)", (number, time.time()))
+        bring_forward(connection, place, "migrations", steps)
         agreed = _agree(connection, place, rules)
     except BaseException:
         connection.execute("ROLLBACK")
@@ -96,20 +107,35 @@ def bring_up(
     return agreed
 
 
-def _version(connection: sqlite3.Connection, place: Place, ours: int) -> int:
-    application = connection.execute("PRAGMA application_id").fetchone()[0]
-    if application == APPLICATION:
-        version: int = connection.execute("SELECT max(version) FROM migrations").fetchone()[0]
-        if version > ours:
-            raise SchemaMismatch(
-                f"{place}: made by a newer Outrider (schema {version}, this one knows {ours}); upgrade to open it"
-            )
-        return version
-    if application or connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
-        raise StoreError(f"{place}: the file is a database of another program")
+def bring_forward(connection: sqlite3.Connection, place: Place, migrations: str, steps: Sequence[str]) -> None:
+    """Take the steps that the table named `migrations` does not have yet, inside the caller's transaction."""
+    version = version_of(connection, place, migrations, len(steps))
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
-    connection.execute("CREATE TABLE migrations (version INTEGER PRIMARY KEY, applied_at REAL NOT NULL)")
-    return 0
+    if version is None:
+        connection.execute(f"CREATE TABLE {migrations} (version INTEGER PRIMARY KEY, applied_at REAL NOT NULL)")
+    for number, step in enumerate(steps[version or 0 :], start=(version or 0) + 1):
+        for statement in statements_of(step):
+            connection.execute(statement)
+        connection.execute(
+            f"INSERT INTO {migrations} (version, applied_at) VALUES (?, ?)",  # noqa: S608 - a name of ours
+            (number, time.time()),
+        )
+
+
+def version_of(connection: sqlite3.Connection, place: Place, migrations: str, ours: int) -> int | None:
+    """None when nothing of it is in the file yet. Raises as `bring_up` does."""
+    tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_schema")}
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    if application != APPLICATION and (application or tables):
+        raise StoreError(f"{place}: the file is a database of another program")
+    if migrations not in tables:
+        return None
+    version: int = connection.execute(f"SELECT max(version) FROM {migrations}").fetchone()[0]  # noqa: S608 - the same
+    if version > ours:
+        raise SchemaMismatch(
+            f"{place}: made by a newer Outrider (schema {version}, this one knows {ours}); upgrade to open it"
+        )
+    return version
 
 
 def _agree(connection: sqlite3.Connection, place: Place, rules: FrontierRules) -> FrontierRules:

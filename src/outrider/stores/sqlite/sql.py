@@ -16,10 +16,10 @@ def statements_of(text: str) -> list[str]:
     return [statement for statement in text.split(";\n") if statement.strip()]
 
 
-def _named(text: str) -> dict[str, str]:
+def named(text: str) -> dict[str, str]:
     """Each `-- name: x` opens a statement."""
     parts = text.split("-- name: ")[1:]
     return {name.strip(): body.strip() for name, _, body in (part.partition("\n") for part in parts)}
 
 
-SQL: Final[Mapping[str, str]] = _named(script("statements.sql"))
+SQL: Final[Mapping[str, str]] = named(script("statements.sql"))

@@ -99,7 +99,7 @@ class StoreThread:
 
     async def do(self, act: Act[T]) -> T:
         if self._thread is None:
-            raise StoreError("the frontier is closed")
+            raise StoreError("the store is closed")
         self._acts.put(act)  # type: ignore[arg-type]  # the queue forgets what an act answers; its future knows
         return await act.future
 

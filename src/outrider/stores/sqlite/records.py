@@ -1,0 +1,95 @@
+"""The embedded records: the port over one SQLite file, which may be the frontier's.
+
+In one file a power cut truncates both at one point of the one log, so that no visit is settled whose record is gone.
+`sqlite:///path/crawl.db`; options `synchronous`, `wait`, `cache`, `max_pages` and `mmap` as the frontier's.
+"""
+
+import sqlite3
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Self
+
+from outrider.errors import ConfigError, StoreError
+from outrider.model.record import Page, PageFilter, Record, Tally
+from outrider.model.url import Url
+from outrider.ports import Clock
+from outrider.stores.page_rows import check
+from outrider.stores.place import Place
+from outrider.stores.sqlite import records_rows as rows
+from outrider.stores.sqlite.failures import translated
+from outrider.stores.sqlite.records_schema import bring_up, connect_to_read
+from outrider.stores.sqlite.schema import connect, options_of
+from outrider.stores.sqlite.thread import UNANSWERED, Act, StoreThread, Transaction, Unanswered
+
+
+class SqliteRecords:
+    def __init__(self, place: Place, *, create: bool) -> None:
+        if place.host or not place.path:
+            raise ConfigError(f"{place}: expected sqlite:///path/to/crawl.db")
+        self._place = place
+        self._path = Path(place.path)
+        self._create = create
+        self._options = options_of(place)
+        place.end()
+        self._thread = StoreThread(self._connect, self._translate)
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, place: Place, _: Clock | None, *, create: bool = True) -> AsyncIterator[Self]:
+        store = cls(place, create=create)
+        await store._thread.start()
+        try:
+            yield store
+        finally:
+            await store._thread.stop()
+
+    async def write(self, records: Sequence[Record]) -> None:
+        """S1-35, S1-36: the evidence of many visits in one act, and of many acts in one commit."""
+        check(records)
+        ready: list[rows.Batch] = []
+
+        def peek(_: sqlite3.Connection) -> Unanswered | None:
+            """The rows are made before the lock is taken."""
+            ready.append(rows.Batch(records))
+            return UNANSWERED
+
+        def work(transaction: Transaction) -> None:
+            ready[0].write(transaction.connection)
+
+        if records:
+            await self._thread.do(Act(work, peek))
+
+    async def find(self, url: Url) -> list[Record]:
+        return await self._thread.do(Act(lambda transaction: rows.find(transaction.connection, str(url)), writes=False))
+
+    async def pages(self, wanted: PageFilter) -> AsyncIterator[list[Page]]:
+        # On a thread of its own, so that a long search does not keep the crawl from writing.
+        reader = StoreThread(self._connect_to_read, self._translate)
+        await reader.start()
+        try:
+            query = await reader.peek(lambda connection: rows.query(connection, wanted))
+            while batch := await reader.peek(lambda connection: rows.more(connection, query)):
+                yield batch
+        finally:
+            await reader.stop()
+
+    async def tally(self) -> Tally:
+        return await self._thread.peek(rows.tally)
+
+    def _connect(self) -> sqlite3.Connection:
+        if not self._create:
+            return self._connect_to_read()
+        connection = connect(self._path, self._options)
+        try:
+            bring_up(connection, self._place)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _connect_to_read(self) -> sqlite3.Connection:
+        return connect_to_read(self._path, self._place, self._options)
+
+    def _translate(self, error: sqlite3.Error) -> StoreError:
+        return translated(error, self._place, self._options.wait)

@@ -1,0 +1,44 @@
+-- What the records say to the file, by name. The tables are in records.sql; {columns} are those of a page, in the order
+-- of `page_rows`, and {holes} a mark for each.
+
+-- name: known
+SELECT fetch_id, id, status, wire_length, url, final_url FROM pages
+WHERE fetch_id IN (SELECT value FROM json_each(?));
+
+-- name: last
+SELECT coalesce(max(id), 0) FROM pages;
+
+-- name: put_page
+INSERT OR REPLACE INTO pages (id, {columns}, host, port) VALUES (?, {holes}, ?, ?);
+
+-- name: put_url
+INSERT INTO page_urls (hash, page) VALUES (?, ?);
+
+-- name: put_proof
+INSERT OR REPLACE INTO proofs (page, evidence) VALUES (?, ?);
+
+-- name: put_decision
+INSERT INTO decisions (url_hash, url, by, reason, rule, evidence, at, parent)
+SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 WHERE NOT EXISTS (
+    SELECT 1 FROM decisions WHERE url_hash = ?1 AND url = ?2 AND by = ?3 AND reason = ?4 AND rule = ?5
+);
+
+-- name: drop_url
+DELETE FROM page_urls WHERE hash = ? AND page = ?;
+
+-- name: count
+INSERT INTO record_counts (name, n) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET n = n + excluded.n;
+
+-- name: counts
+SELECT name, n FROM record_counts;
+
+-- name: pages_at
+SELECT {columns}, evidence FROM pages JOIN proofs ON page = id
+WHERE id IN (SELECT page FROM page_urls WHERE hash = ?1) AND (url = ?2 OR final_url = ?2)
+ORDER BY fetched_at, id;
+
+-- name: decisions_about
+SELECT url, by, reason, rule, evidence, at, parent FROM decisions WHERE url_hash = ? AND url = ? ORDER BY at, id;
+
+-- name: pages_where
+SELECT id, {columns} FROM pages WHERE id > :after AND id <= :last {conditions} ORDER BY id LIMIT :most;
