@@ -1,8 +1,7 @@
 """A whole crawl, put together: its directory, its stores, its workers, and the one who watches over them."""
 
-import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Final
@@ -60,9 +59,9 @@ WATCHER: Final = 99
 
 
 class Job(Struct, frozen=True):
-    """What a worker process is told. `settings` are spoken, secrets included: it goes over a socket, never to a file."""
+    """What a worker process is told, secrets included: it goes over a socket, never to a file."""
 
-    settings: dict[str, object]
+    settings: Mapping[str, object]
     seeds: list[str]
     directory: str
     workers: int
@@ -108,7 +107,7 @@ def _megabytes(size: int) -> int:
 
 
 @asynccontextmanager
-async def open_worker(  # noqa: PLR0913 - what a worker is made of
+async def open_worker(
     settings: Settings,
     seeds: Sequence[Url],
     directory: CrawlDirectory,
@@ -183,7 +182,7 @@ async def open_crawl(
     if not seeds and not resumed:
         raise ConfigError("nothing to crawl: give a URL, or --seeds FILE")
     require_contact(settings, seeds)
-    if settings.scope == Reach.ANY:
+    if Reach(settings.scope) is Reach.ANY:
         require_contact(settings, [Url("https://example.org/")])
     seeds = directory.remember(settings, seeds)
     workers = 1 if finished is not None else worker_count(settings)

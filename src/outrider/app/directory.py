@@ -70,7 +70,7 @@ class CrawlDirectory:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Ours alone until the end. Raises `ConfigError` when another crawl runs there, or something else lies there."""
+        """Ours alone until the end. Raises `ConfigError` when another crawl runs there, or other files lie there."""
         self._refuse_foreign()
         try:
             self.path.mkdir(parents=True, exist_ok=True)

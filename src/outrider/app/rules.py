@@ -94,7 +94,7 @@ def listing_admission(settings: Settings, seeds: Sequence[Url]) -> AdmitRules:
 
 def gate_rules(settings: Settings, seeds: Sequence[Url]) -> GateRules:
     """A single page leads nowhere, so it has no listings either."""
-    leads_on = settings.scope != Reach.PAGE
+    leads_on = Reach(settings.scope) is not Reach.PAGE
     return GateRules(
         admit=admission(settings, Reach(settings.scope), seeds),
         listing=listing_admission(settings, seeds),

@@ -41,7 +41,7 @@ PATIENCE: Final = 5.0
 
 
 class Tools(Struct, frozen=True):
-    """What it takes to visit. `listings` visits sitemaps and feeds. `keeps_content`: somebody wants to see the pages."""
+    """What it takes to visit. `listings` is for sitemaps and feeds. `keeps_content`: somebody wants to see pages."""
 
     visitor: Visitor
     listings: Visitor

@@ -52,12 +52,12 @@ class Finished(Struct):
 
 
 class Stores(Struct, frozen=True):
-    """Where it all goes. Without contents or records, those steps are left out."""
+    """Where it all goes."""
 
     frontier: Frontier
     events: EventSink
-    records: Records | None = None
-    contents: ContentStore | None = None
+    records: Records
+    contents: ContentStore
 
 
 class Outcome(Struct, frozen=True):
@@ -70,7 +70,7 @@ class Outcome(Struct, frozen=True):
 class Finisher:
     """`finish` takes one more; `room` waits while there is too much in memory. `run` is the loop."""
 
-    def __init__(  # noqa: PLR0913 - what it writes to, and whom it tells
+    def __init__(
         self,
         stores: Stores,
         gate: Gate,
@@ -148,22 +148,22 @@ class Finisher:
             iso = record.page.metadata.fetched_at if record.page else ""
             events += events_of(item.task, visit, item.settlement, item.site.key, key, iso)
             events += item.found.events
-        if stores.records is not None and records:
-            await self._insist(lambda records_=stores.records: records_.write(records))
+        if records:
+            await self._insist(lambda: stores.records.write(records))
         new_urls = await self._propose(batch)
         if events:
             await self._insist(lambda: stores.events.publish(events))
         accounts = _accounts(batch)
         answers = await self._insist(lambda: stores.frontier.settle(accounts)) if accounts else []
-        if stores.contents is not None and keys:
-            await self._insist(lambda contents=stores.contents: contents.confirm(list(keys.values())))
+        if keys:
+            await self._insist(lambda: stores.contents.confirm(list(keys.values())))
         lost = tuple(account.lease for account, taken in zip(accounts, answers, strict=True) if not taken)
         self._written(batch, Outcome(new_urls, lost))
 
     async def _put(self, batch: Sequence[Finished]) -> dict[str, str]:
         contents = self._stores.contents
         captures = [item.capture for item in batch if item.capture is not None]
-        if contents is None or not captures:
+        if not captures:
             return {}
         keys = await self._insist(lambda: contents.put(captures))
         return {capture.fetch_id: key for capture, key in zip(captures, keys, strict=True)}

@@ -152,7 +152,7 @@ class Gate:
                 self._refuse(url, refused, task.url, at, found)
 
     def _propose(self, candidate: Candidate, rules: AdmitRules, at: float, found: Found) -> None:
-        """One at a time: the frontier is asked even for what was proposed lately, because it carries more than a URL."""
+        """One at a time: asked for even when it was proposed lately, because it carries more than a URL."""
         found.hashes.append(self._hash(candidate.url))
         match admit(candidate, rules):
             case Task() as task:

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Final, Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from outrider.engine.budget import Keeper
@@ -64,7 +64,7 @@ class Terms(Struct, frozen=True):
 
 class Watched(Struct):
     mate: Mate
-    report: Report = Report(Counts())
+    report: Report = field(default_factory=lambda: Report(Counts()))
     listening: asyncio.Task[None] | None = None
     is_done: bool = False
 

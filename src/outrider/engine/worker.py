@@ -181,13 +181,15 @@ class Worker:
         self._wake.clear()
         if self._crew.stopping:
             return
-        waking = asyncio.ensure_future(self._wake.wait())
-        sleeping: asyncio.Future[None] = asyncio.ensure_future(self._clock.sleep(seconds))
+        waits = [asyncio.ensure_future(self._woken()), asyncio.ensure_future(self._clock.sleep(seconds))]
         try:
-            await asyncio.wait([waking, sleeping], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            waking.cancel()
-            sleeping.cancel()
+            for wait in waits:
+                wait.cancel()
+
+    async def _woken(self) -> None:
+        await self._wake.wait()
 
     def _serve(self, lease: Lease, group: asyncio.TaskGroup) -> None:
         key = lease.site.key, lease.token

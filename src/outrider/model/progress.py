@@ -2,7 +2,7 @@
 
 from typing import Self
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from outrider.model.ledger import Census
 from outrider.model.reason import Reason
@@ -55,7 +55,7 @@ class Progress(Struct, frozen=True):
     held: int = 0
     broken: int = 0
     census: Census = Census()
-    counts: Counts = Counts()
+    counts: Counts = field(default_factory=Counts)
     rate: float = 0.0
     limit_pages: int | None = None
     paused: str = ""

@@ -28,7 +28,7 @@ JITTER: Final = 0.1
 
 
 class SettleRules(Struct, frozen=True):
-    """`recrawl` is None for a crawl that looks once; `recrawl_sites` are exceptions. `rewrite_on_any` is C11's choice."""
+    """`recrawl` is None for a crawl that looks once; `recrawl_sites` differ. `rewrite_on_any` is C11's choice."""
 
     max_visits: int = 3
     redirect_revisits: int = 1
