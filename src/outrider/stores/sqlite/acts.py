@@ -138,6 +138,15 @@ class Acts:
             if row is not None:
                 self._give_back(row)
 
+    def reclaim(self, now: float, keys: Iterable[str]) -> int:
+        """Whoever held these is gone for certain: no task is suspected, and the sites rest as if asked just now."""
+        self._batch.load(keys)
+        held = [row for row in self._batch.sites.values() if row.deadline is not None]
+        for row in held:
+            row.site = rested(row.site, now)
+            self._give_back(row)
+        return len(held)
+
     def settle(self, accounts: Sequence[Settled]) -> list[bool]:
         self._batch.load(account.lease.site.key for account in accounts)
         return [self._settle(account) for account in accounts]

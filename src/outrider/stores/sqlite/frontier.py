@@ -107,6 +107,15 @@ class SqliteFrontier:
     async def release(self, leases: Sequence[Lease]) -> None:
         return await self._write(lambda acts: acts.release(leases))
 
+    async def reclaim(self) -> int:
+        """End every lease now; how many there were. Only for one who knows that no holder is alive."""
+
+        def work(transaction: Transaction) -> int:
+            held = [row[0] for row in transaction.connection.execute(SQL["held_sites"])]
+            return self._acted(transaction, lambda acts: acts.reclaim(self._clock.now(), held))
+
+        return await self._thread.do(Act(work))
+
     async def revive(self, wanted: Filter) -> int:
         def work(transaction: Transaction) -> int:
             execute = transaction.connection.execute

@@ -26,6 +26,9 @@ FROM sites WHERE ready_at <= ? ORDER BY ready_at, key LIMIT ?;
 -- name: every_site
 SELECT id, key, ready_at, deadline, token, sequence, pending, waiting, robots, shown, state FROM sites ORDER BY id;
 
+-- name: held_sites
+SELECT key FROM sites WHERE deadline IS NOT NULL;
+
 -- name: sites_aside
 SELECT key FROM sites WHERE aside;
 
