@@ -57,7 +57,7 @@ def member_at(file: int, start: int) -> Member:
             pieces.append(inflate.decompress(chunk))
         except _IsalError as error:
             raise Torn(f"the member at {start} is damaged: {error}") from error
-    return _member(start, position - len(inflate.unused_data), b"".join(pieces))
+    return read_record(start, position - len(inflate.unused_data), b"".join(pieces))
 
 
 def members(file: int, start: int) -> Iterator[Member]:
@@ -71,7 +71,8 @@ def members(file: int, start: int) -> Iterator[Member]:
         start = member.end
 
 
-def _member(start: int, end: int, record: bytes) -> Member:
+def read_record(start: int, end: int, record: bytes) -> Member:
+    """What an unpacked member says."""
     head, _, rest = record.partition(b"\r\n\r\n")
     version, *lines = head.decode("utf-8", "replace").split("\r\n")
     fields: dict[str, str] = {}
