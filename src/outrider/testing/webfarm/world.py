@@ -193,8 +193,8 @@ SWIFT: Final[Mapping[str, object]] = {
     "revisit_cap": 1.0,
     "robots_failure_ttl": 0.5,
     "breaker_threshold": 3,
-    "breaker_backoff": 0.5,
-    "breaker_max_backoff": 2.0,
+    "breaker_backoff": 0.2,
+    "breaker_max_backoff": 1.0,
     "give_up_after": 15.0,
     "give_up_probes": 5,
 }

@@ -115,31 +115,16 @@ class Judge:
         return site.crawl_delay if site is not None else 0.0
 
 
-def differences(
-    truth: Mapping[str, Expected], ledger: Iterable[tuple[str, State, Reason | None]], *, refused_are_kept: bool = False
-) -> list[Difference]:
-    """Where the ledger of a finished crawl is not the truth: wrong ends, URLs that are missing, URLs nobody named.
-
-    URLs that are refused before any task exists (too long, no page by its ending) are decisions and no rows of a
-    frontier, so that they are not missed unless `refused_are_kept`.
-    """
+def differences(truth: Mapping[str, Expected], ledger: Iterable[tuple[str, State, Reason | None]]) -> list[Difference]:
+    """Where the ledger of a finished crawl is not the truth: wrong ends, URLs that are missing, URLs nobody named."""
     seen = {url: (state, reason) for url, state, reason in ledger}
     wrong = [
         Difference(url, truth.get(url), state, reason)
         for url, (state, reason) in seen.items()
         if (expected := truth.get(url)) is None or not expected.allows(state, reason)
     ]
-    missing = (url for url, expected in truth.items() if url not in seen and _must_be_kept(expected, refused_are_kept))
+    missing = (url for url, expected in truth.items() if url not in seen and expected.state is not Fate.HOP)
     return wrong + [Difference(url, truth[url], None) for url in missing]
-
-
-_AT_ADMISSION: Final = frozenset({Reason.URL_TOO_LONG, Reason.NON_TEXT_EXTENSION, Reason.ROBOTS_DISALLOWED})
-
-
-def _must_be_kept(expected: Expected, refused_are_kept: bool) -> bool:  # noqa: FBT001  the caller's own word
-    if expected.state is Fate.HOP:
-        return False
-    return refused_are_kept or not (expected.state is Fate.SKIPPED and expected.reasons <= _AT_ADMISSION)
 
 
 def _most_gets(expected: Expected | None) -> int:

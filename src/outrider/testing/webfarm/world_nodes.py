@@ -106,7 +106,8 @@ class Fault(StrEnum):
 
 
 ENDS: Final[dict[Fault, frozenset[Reason]]] = {
-    Fault.BOMB: frozenset({Reason.BODY_TOO_LARGE}),
+    # Whichever cap ends it: what a smaller one than that of the ratio leaves of a bomb is zeros, and no text.
+    Fault.BOMB: frozenset({Reason.BODY_TOO_LARGE, Reason.UNDECODABLE}),
     Fault.HEADER_BOMB: frozenset({Reason.PROTOCOL_ERROR}),
     Fault.GARBAGE: frozenset({Reason.PROTOCOL_ERROR}),
     Fault.RESET: frozenset({Reason.CONNECTION_LOST}),
