@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
-from msgspec.json import Decoder, decode, encode
+from msgspec.json import Decoder, decode
 from xxhash import xxh3_64_intdigest
 
+from outrider.model.codec import to_json
 from outrider.model.record import (
     Confidence,
     Evidence,
@@ -64,7 +65,7 @@ def row_of(page: Page) -> Row:
         data.parent,
         data.title,
         data.canonical,
-        encode(data.directives).decode() if data.directives else None,
+        to_json(data.directives).decode() if data.directives else None,
         data.links,
     )
 
@@ -113,7 +114,7 @@ class Proof(Struct, frozen=True, omit_defaults=True):
 def to_proof(page: Page, evidence: Sequence[Evidence]) -> str:
     """All of it as one JSON list."""
     url = page.url
-    return encode([Proof(one.content, one.metadata, None if one.url == url else one.url) for one in evidence]).decode()
+    return to_json([Proof(one.content, one.metadata, None if one.url == url else one.url) for one in evidence]).decode()
 
 
 def record_of(row: Sequence[Any]) -> Record:

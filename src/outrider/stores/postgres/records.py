@@ -83,10 +83,7 @@ async def _write_pages(connection: Connection, batch: rows.Batch) -> None:
     put = await _say(connection, rows.SQL["put_pages"], columns)
     if any(not is_new and fetch_id not in old for fetch_id, _, is_new in put):
         raise LostRace("another wrote the same visit between our look and our write")
-    # A fetch id may be shown otherwise than it is, so that pages are told apart by what the server calls them.
-    shown = dict(zip((page.fetch_id for page in batch.pages), columns["fetch_id"], strict=True))
-    number = {fetch_id: page for fetch_id, page, _ in put}
-    numbers = {fetch_id: number[text] for fetch_id, text in shown.items() if isinstance(text, str)}
+    numbers = {fetch_id: page for fetch_id, page, _ in put}
     if old:
         gone = [(url_hash(url), page) for page, _, _, *urls in old.values() for url in urls]
         dropped = {"hashes": BigInts(key for key, _ in gone), "pages": BigInts(page for _, page in gone)}

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any, Final, TypeAlias
 
-from msgspec.json import decode, encode
+from msgspec.json import decode
 from msgspec.structs import replace
 
+from outrider.model.codec import to_json
 from outrider.model.record import Decision, Page, Record
 from outrider.stores.page_query import PageQuery
 from outrider.stores.page_rows import COLUMNS, Row, hashes_of, host_and_port, record_of, row_of, to_proof, url_hash
@@ -64,7 +65,7 @@ class Batch:
 
     def page_columns(self) -> Parameters:
         rows = [_storable(row_of(page)) for page in self.pages]
-        exact = [encode(page).decode() if _is_shown_otherwise(row_of(page)) else None for page in self.pages]
+        exact = [to_json(page).decode() if _is_shown_otherwise(row_of(page)) else None for page in self.pages]
         places = [host_and_port(page.url) for page in self.pages]
         return {
             **{
@@ -84,8 +85,8 @@ class Batch:
         return {"pages": BigInts(numbers[page.fetch_id] for page in self.pages), "proofs": Texts(self.proofs)}
 
     def decision_columns(self) -> Parameters:
-        rows = [_storable((one.url, one.by, str(one.reason), one.rule, one.evidence)) for one in self.decisions]
-        urls, by, reasons, rules, evidence = zip(*rows, strict=True)
+        texts = [(one.url, one.by, one.reason, one.rule, one.evidence) for one in self.decisions]
+        urls, by, reasons, rules, evidence = zip(*map(_storable, texts), strict=True)
         return {
             "keys": Blobs(_key(one) for one in self.decisions),
             "hashes": BigInts(url_hash(one.url) for one in self.decisions),
@@ -97,8 +98,8 @@ class Batch:
             "at": Floats(one.at for one in self.decisions),
             "parents": Texts(one.parent and _shown(one.parent) for one in self.decisions),
             "exact": Texts(
-                encode(one).decode() if _is_shown_otherwise((*row, one.parent)) else None
-                for one, row in zip(self.decisions, map(_texts_of, self.decisions), strict=True)
+                to_json(one).decode() if _is_shown_otherwise((*row, one.parent)) else None
+                for one, row in zip(self.decisions, texts, strict=True)
             ),
         }
 
@@ -138,12 +139,8 @@ def decision_from(row: Row) -> Decision:
 
 
 def _key(one: Decision) -> bytes:
-    """Lengths go in as well, so that no two decisions make the same text."""
-    return hashlib.sha256(encode((one.url, one.by, one.reason, one.rule))).digest()
-
-
-def _texts_of(one: Decision) -> Row:
-    return one.url, one.by, one.reason, one.rule, one.evidence
+    """As JSON, so that no two decisions make the same text."""
+    return hashlib.sha256(to_json((one.url, one.by, one.reason, one.rule))).digest()
 
 
 def _shown(text: str) -> str:

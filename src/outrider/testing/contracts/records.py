@@ -157,6 +157,21 @@ class RecordsContract:
             assert await records.find(HOME) == [written]
             assert await pages_of(records) == [written.page]
 
+    async def test_a_url_of_the_model_is_as_good_as_its_text(self, name: str) -> None:
+        text, page = visit(1), visit(1).page
+        assert page is not None
+        data = replace(page.metadata, final_url=HOME, parent=HOME, canonical=HOME)
+        proofs = tuple(replace(one, url=HOME) for one in text.evidence)
+        async with self.open(name) as records:
+            await records.write([Record(replace(page, url=HOME, metadata=data), proofs, (decision(HOME),))])
+
+            found, decided = await records.find(HOME)
+
+        assert found.evidence == text.evidence
+        assert found.page is not None
+        assert found.page.metadata == data
+        assert decided.decisions == (decision(),)
+
     async def test_an_error_is_kept_in_all_three_places(self, name: str) -> None:
         """S1-23."""
         failed = visit(1, code=500, error="http_500: failed")

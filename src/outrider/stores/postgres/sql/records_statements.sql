@@ -15,7 +15,8 @@ ON CONFLICT (fetch_id) DO UPDATE SET {changes}, host = excluded.host, port = exc
 RETURNING fetch_id, id, xmax = 0;
 
 -- name: put_urls
-INSERT INTO page_urls (hash, page) SELECT hash, page FROM unnest(%(hashes)s, %(pages)s) AS new (hash, page);
+INSERT INTO page_urls (hash, page) SELECT hash, page FROM unnest(%(hashes)s, %(pages)s) AS new (hash, page)
+ON CONFLICT DO NOTHING;
 
 -- name: put_proofs
 INSERT INTO proofs (page, evidence)
