@@ -10,16 +10,32 @@ tried. Addresses that are refused without pointing inside, such as the NAT64 cop
 answer, are only left out. So is the half of localhost that no hole opens: that answer is our own resolver's.
 """
 
+from collections import OrderedDict
+from typing import Final
+
+from msgspec import Struct
+
 from outrider.errors import AddressRefused
 from outrider.fetch.resolver import Resolver
 from outrider.model.url import Url
 from outrider.policy.address import AddressRules, Allowed, Refused, judge_address
+
+_MOST_ORIGINS: Final = 65_536
+
+
+class _Judged(Struct, frozen=True):
+    """The verdict on one answer of the resolver: the rules do not change, so it holds for the same answer again."""
+
+    host: str
+    addresses: tuple[str, ...]
+    approved: tuple[str, ...]
 
 
 class Guard:
     def __init__(self, resolver: Resolver, rules: AddressRules) -> None:
         self._resolver = resolver
         self._rules = rules
+        self._judged: OrderedDict[str, _Judged] = OrderedDict()
 
     async def pin(self, url: Url) -> tuple[str, ...]:
         """The addresses to connect to, in order of preference, at least one.
@@ -30,8 +46,20 @@ class Guard:
 
     def recall(self, url: Url) -> tuple[str, ...] | None:
         """What `pin` answers, or raises, when the name is known: no waiting. None when it must be looked up."""
-        known = self._resolver.recall(url.host)
-        return None if known is None else self._approved(url, known)
+        origin = url.origin
+        judged = self._judged.get(origin)
+        host = url.host if judged is None else judged.host
+        known = self._resolver.recall(host)
+        if known is None:
+            return None
+        if judged is not None and judged.addresses == known:
+            return judged.approved
+        approved = self._approved(url, known)
+        if len(self._judged) >= _MOST_ORIGINS:
+            # The oldest: judging it again costs less than keeping the order of use for all.
+            self._judged.popitem(last=False)
+        self._judged[origin] = _Judged(host, known, approved)
+        return approved
 
     def approves(self, address: str, port: int) -> bool:
         """The second check, at the creation of the socket: no look-up, no waiting."""

@@ -56,6 +56,22 @@ async def test_what_is_recalled_is_judged_as_if_it_were_looked_up() -> None:
         assert (before, known, forgotten) == (None, (PUBLIC,), None)
 
 
+async def test_a_verdict_that_is_kept_is_not_applied_to_another_answer() -> None:
+    clock = FakeClock()
+    script: dict[str, Reply | Sequence[Reply]] = {"flip.example": [Reply(a=(PUBLIC,)), Reply(a=("127.0.0.1",))]}
+    async with DnsServer(script) as dns, Resolver(clock, nameservers=[dns.address]) as resolver:
+        guard = Guard(resolver, AddressRules())
+        await resolver.resolve("flip.example")
+        first = [guard.recall(Url(f"http://flip.example/{page}")) for page in range(2)]
+        clock.advance(Memory().floor)
+        await resolver.resolve("flip.example")
+
+        with pytest.raises(AddressRefused, match=r"127\.0\.0\.1"):
+            guard.recall(Url("http://flip.example/2"))
+
+        assert first == [(PUBLIC,), (PUBLIC,)]
+
+
 async def test_a_pinned_address_is_where_the_connection_goes_after_the_name_has_turned() -> None:
     """The check and the connection share one look-up: there is no second answer to be fooled by."""
     reached = []
