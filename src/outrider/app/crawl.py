@@ -1,7 +1,7 @@
 """A whole crawl, put together: its directory, its stores, its workers, and the one who watches over them."""
 
 import os
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Final
@@ -42,10 +42,12 @@ from outrider.model.progress import Progress
 from outrider.model.record import Tally
 from outrider.model.task import Candidate, Origin
 from outrider.model.url import Url
+from outrider.observe.heard import Heard
+from outrider.observe.log import open_log
 from outrider.observe.memory import resident
 from outrider.policy.admit import Reach
 from outrider.policy.pace import ready_at
-from outrider.ports import ContentStore, EventSink, Records
+from outrider.ports import Records
 from outrider.settings import Settings, require_contact, settings_of
 from outrider.settings.describe import spoken
 from outrider.stores.contents import open_contents
@@ -114,7 +116,7 @@ async def open_worker(
     number: int,
     workers: int,
     channel: Channel,
-    finished: Callable[[Finished], None] | None = None,
+    finished: Callable[[Finished], Awaitable[None]] | None = None,
 ) -> AsyncIterator[tuple[Worker, Reporting]]:
     clock = SystemClock()
     memory = memory_of(settings, workers)
@@ -122,8 +124,9 @@ async def open_worker(
     async with AsyncExitStack() as stack:
         frontier = await stack.enter_async_context(open_frontier(where.frontier, frontier_rules(settings)))
         records = await stack.enter_async_context(open_records(where.records))
-        contents: ContentStore = await stack.enter_async_context(open_contents(where.contents))
-        events: EventSink = await stack.enter_async_context(open_events(where.events))
+        contents = await stack.enter_async_context(open_contents(where.contents))
+        events = await stack.enter_async_context(open_events(where.events))
+        log = stack.enter_context(open_log(directory.logs / f"worker-{number:02}.log"))
         transport = await stack.enter_async_context(open_transport(settings, clock))
         admit = admission(settings, Reach(settings.scope), seeds)
         visits = visits_over(transport, settings, clock, admit, memory.robots)
@@ -143,7 +146,7 @@ async def open_worker(
             keeps_content=finished is not None,
         )
         purse = reporting.purse() if crawl_limits(settings).exist else Unlimited()
-        stores = Stores(frontier, events, records, contents)
+        stores = Stores(frontier, Heard(events, log), records, contents)
         yield Worker(tools, stores, gate, purse, worker_rules(settings, memory), finished), reporting
 
 
@@ -171,7 +174,7 @@ async def open_crawl(
     directory: CrawlDirectory,
     *,
     shown: Callable[[Progress], None],
-    finished: Callable[[Finished], None] | None = None,
+    finished: Callable[[Finished], Awaitable[None]] | None = None,
 ) -> AsyncIterator[Crawling]:
     """Begin a crawl in its directory, or go on with it. With `finished` it runs inside this process, on one core.
 
@@ -191,7 +194,8 @@ async def open_crawl(
     async with AsyncExitStack() as stack:
         frontier = await stack.enter_async_context(open_frontier(where.frontier, frontier_rules(settings)))
         records = await stack.enter_async_context(open_records(where.records))
-        events = await stack.enter_async_context(open_events(where.events))
+        sink = await stack.enter_async_context(open_events(where.events))
+        events = Heard(sink, stack.enter_context(open_log(directory.logs / "crawl.log")))
         mended = None
         if resumed:
             mended = await _mend(directory, frontier)
@@ -206,7 +210,7 @@ async def open_crawl(
             if finished is not None:
                 return Inside(lambda channel: _work_inside(settings, seeds, directory, channel, finished))
             job = Job(spoken(settings), list(map(str, seeds)), str(directory.path.resolve()), workers)
-            return await Process.start(number, encode(job), directory.logs / f"worker-{number:02}.log")
+            return await Process.start(number, encode(job), directory.logs / f"worker-{number:02}.stderr")
 
         async def tally() -> Tally:
             return await records.tally()
@@ -240,7 +244,7 @@ async def _work_inside(
     seeds: Sequence[Url],
     directory: CrawlDirectory,
     channel: Channel,
-    finished: Callable[[Finished], None],
+    finished: Callable[[Finished], Awaitable[None]],
 ) -> None:
     async with open_worker(settings, seeds, directory, 0, 1, channel, finished) as (worker, reporting):
         await reporting.run(worker)

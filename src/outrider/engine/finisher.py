@@ -68,7 +68,10 @@ class Outcome(Struct, frozen=True):
 
 
 class Finisher:
-    """`finish` takes one more; `room` waits while there is too much in memory. `run` is the loop."""
+    """`finish` takes one more; `room` waits while there is too much in memory. `run` is the loop.
+
+    `taken` is awaited for each item once it is written: whoever is slow there slows the crawl.
+    """
 
     def __init__(
         self,
@@ -80,6 +83,7 @@ class Finisher:
         most_bytes: int,
         written: Callable[[Sequence[Finished], Outcome], None],
         store_away: Callable[[str | None], None],
+        taken: Callable[[Finished], Awaitable[None]] | None = None,
     ) -> None:
         self._stores = stores
         self._gate = gate
@@ -88,6 +92,7 @@ class Finisher:
         self._most_bytes = most_bytes
         self._written = written
         self._store_away = store_away
+        self._taken = taken
         self._queue: list[Finished] = []
         self._bytes = 0
         self._news = asyncio.Event()
@@ -159,6 +164,9 @@ class Finisher:
             await self._insist(lambda: stores.contents.confirm(list(keys.values())))
         lost = tuple(account.lease for account, taken in zip(accounts, answers, strict=True) if not taken)
         self._written(batch, Outcome(new_urls, lost))
+        if self._taken is not None:
+            for item in batch:
+                await self._taken(item)
 
     async def _put(self, batch: Sequence[Finished]) -> dict[str, str]:
         contents = self._stores.contents

@@ -14,7 +14,7 @@ from msgspec import Struct
 from outrider.errors import InvalidUrl
 from outrider.extract.directives import NOFOLLOW, header_directives
 from outrider.extract.links import PageFacts, read_page
-from outrider.extract.listing import read_listing
+from outrider.extract.listing import ListingKind, read_listing
 from outrider.fetch.visit import Haul
 from outrider.model.event import UrlRefused
 from outrider.model.identity import Identity
@@ -127,11 +127,11 @@ class Gate:
             self._propose_all(facts.feeds, task, Origin.LISTING, at, found)
 
     def _read_listing(self, task: Task, haul: Haul, page: Fetched, at: float, found: Found) -> None:
-        listing = read_listing(haul.content, page.url)
+        listing = read_listing(haul.content, page.url, expected=True)
         if listing is None:
             return
         self._propose_all(listing.listings, task, Origin.LISTING, at, found)
-        origin = Origin.FEED if listing.kind == "feed" else Origin.SITEMAP
+        origin = Origin.FEED if listing.kind is ListingKind.FEED else Origin.SITEMAP
         self._propose_all(listing.pages, task, origin, at, found)
 
     def _header_directives(self, haul: Haul) -> frozenset[str]:

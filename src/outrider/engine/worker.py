@@ -4,7 +4,7 @@ It never decides that a crawl is over. It says when it finds nothing to do, and 
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from itertools import chain, repeat
 from typing import Final
 
@@ -21,6 +21,7 @@ from outrider.model.event import CrawlPaused, CrawlResumed, SiteCameBack, SiteSe
 from outrider.model.lease import Lease
 from outrider.model.ledger import Leased
 from outrider.model.outcome import Failed, Fetched, Moved, NotModified, Skipped
+from outrider.model.outcome import Outcome as VisitOutcome
 from outrider.model.progress import Counts
 from outrider.policy.load import LoadLimits, next_room
 from outrider.policy.network import NetworkLimits
@@ -62,14 +63,13 @@ class Worker:
         gate: Gate,
         purse: Purse,
         rules: WorkerRules,
-        finished: Callable[[Finished], None] | None = None,
+        finished: Callable[[Finished], Awaitable[None]] | None = None,
     ) -> None:
         self._tools = tools
         self._clock = tools.clock
         self._stores = stores
         self._purse = purse
         self._rules = rules
-        self._finished = finished
         self._brake = Brake(rules.network)
         self._finisher = Finisher(
             stores,
@@ -79,6 +79,7 @@ class Worker:
             most_bytes=rules.most_bytes,
             written=self._written,
             store_away=self._store_away,
+            taken=finished,
         )
         self._crew = Crew(tools, gate, self._finisher, purse, self._brake)
         self._held: dict[tuple[str, int], tuple[Lease, Hold, asyncio.Task[None]]] = {}
@@ -270,19 +271,13 @@ class Worker:
                 size = len(item.capture.body) if item.capture is not None else 0
                 self._purse.account_for(is_page=is_page(item), size=size)
             self._count(item)
-            if self._finished is not None:
-                self._finished(item)
         for lease in outcome.lost:
             self._drop(lease)
         self._wake.set()
 
     def _count(self, item: Finished) -> None:
         counts = self.counts
-        for event in item.events:
-            if isinstance(event, SiteWentDown):
-                self._broken.add(event.site)
-            elif isinstance(event, SiteCameBack | SiteSetAside):
-                self._broken.discard(event.site)
+        self._note_sites(item)
         if item.haul is None:
             return
         visit = item.haul.visit
@@ -293,19 +288,14 @@ class Worker:
             counts.bytes += len(item.capture.body)
         if item.found is not None:
             counts.links += len(item.found.facts.links)
-        match visit.outcome:
-            case Fetched():
-                counts.pages += 1
-            case NotModified():
-                counts.unchanged += 1
-            case Moved():
-                counts.moved += 1
-            case Skipped(reason):
-                counts.skipped += 1
-                counts.errors[reason] = counts.errors.get(reason, 0) + 1
-            case Failed(failure):
-                counts.failed += 1
-                counts.errors[failure.reason] = counts.errors.get(failure.reason, 0) + 1
+        _count_outcome(counts, visit.outcome)
+
+    def _note_sites(self, item: Finished) -> None:
+        for event in item.events:
+            if isinstance(event, SiteWentDown):
+                self._broken.add(event.site)
+            elif isinstance(event, SiteCameBack | SiteSetAside):
+                self._broken.discard(event.site)
 
     def _drop(self, lease: Lease) -> None:
         """Another has the site by now: whatever we would still do there would be impolite."""
@@ -328,3 +318,19 @@ class Worker:
         if self.paused:
             self._finisher.tell(CrawlResumed(at=self._clock.now(), cause=self.paused))
             self.paused = ""
+
+
+def _count_outcome(counts: Counts, outcome: VisitOutcome) -> None:
+    match outcome:
+        case Fetched():
+            counts.pages += 1
+        case NotModified():
+            counts.unchanged += 1
+        case Moved():
+            counts.moved += 1
+        case Skipped(reason):
+            counts.skipped += 1
+            counts.errors[reason] = counts.errors.get(reason, 0) + 1
+        case Failed(failure):
+            counts.failed += 1
+            counts.errors[failure.reason] = counts.errors.get(failure.reason, 0) + 1

@@ -22,15 +22,13 @@ _COPIED: Final = 30
 _FINISHES: Final[Mapping[str, str]] = {
     "finished": "Finished: nothing is owed a visit any more.",
     "max_pages": "Stopped at the limit of pages.",
-    "limit_pages": "Stopped at the limit of pages.",
-    "max_bytes": "Stopped at the limit of bytes.",
-    "max_seconds": "Stopped at the limit of time.",
-    "max_time": "Stopped at the limit of time.",
+    "size_limit": "Stopped at the limit of bytes.",
+    "time_limit": "Stopped at the limit of time.",
+    "up_to_date": "Up to date: no page is owed another look for now.",
+    "seeds_unreachable": "Stopped: none of the seeds could be reached.",
     "interrupted": "Stopped by Ctrl-C; nothing is lost.",
     "terminated": "Stopped by SIGTERM; nothing is lost.",
-    "stalled": "Stopped because nothing could go on.",
-    "disk_full": "Stopped because the disk is full; nothing is lost.",
-    "store_away": "Stopped because a store is away; nothing is lost.",
+    "broken": "Stopped because a store is broken or full; nothing is lost.",
 }
 UNKNOWN_END: Final = "It ended without a word, perhaps killed; nothing is lost."
 
