@@ -11,7 +11,7 @@ from typing import Final
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
-from outrider.cli import app
+from outrider.cli import app, event_reference
 from outrider.cli.exit_codes import ExitCode
 from outrider.settings import SECTIONS, Settings
 from outrider.settings.describe import expected, meaning, shown, title
@@ -89,10 +89,21 @@ def commands_page() -> str:
     return "\n".join(lines[:-1]) + "\n"
 
 
+def events_page() -> str:
+    lines = ["# Events", "", _PRINTED, "", event_reference.INTRODUCTION]
+    for tag, kind in event_reference.event_types():
+        lines += [f"## {tag}", "", event_reference.told(tag, kind), ""]
+        lines += _table("field | type | meaning", event_reference.rows(kind))
+    lines += ["## Reasons", "", "One closed list; members are added, never renamed.", ""]
+    lines += _table("reason | about", event_reference.reasons())
+    return "\n".join(lines[:-1]) + "\n"
+
+
 PAGES: Final[dict[str, Callable[[], str]]] = {
     "commands.md": commands_page,
     "settings.md": settings_page,
     "exit-codes.md": exit_codes_page,
+    "events.md": events_page,
 }
 
 

@@ -1,10 +1,13 @@
 """The reference pages say what the code says."""
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from outrider.cli.reference import PAGES, commands_page, settings_page, write
+from outrider.cli.reference import PAGES, commands_page, events_page, settings_page, write
+from outrider.model.event import Event
+from outrider.model.reason import Reason
 from outrider.settings import Settings
 from outrider.settings.seeds import SEEDS
 
@@ -25,8 +28,23 @@ def test_the_page_has_every_key_and_every_name_of_the_seeds() -> None:
 def test_every_command_and_every_option_is_on_the_page() -> None:
     page = commands_page()
 
-    assert all(f"## outrider {name}\n" in page for name in ("fetch", "robots", "normalize", "config show"))
+    assert all(
+        f"## outrider {name}\n" in page for name in ("fetch", "robots", "normalize", "config show", "events", "status")
+    )
     assert all(f"| `{option}`" in page for option in ("URL", "--body FILE", "--base URL", "--agent NAME", "--json"))
+
+
+def test_every_event_its_fields_and_every_reason_are_on_the_page() -> None:
+    """S4-14, S0-17: what a consumer reads is written down, with the promise that it stays."""
+    page = events_page()
+
+    for kind in get_args(Event):
+        _, _, part = page.partition(f"## {kind.__struct_config__.tag}\n")
+        part = part.partition("\n## ")[0]
+        assert len(part.split("|")[0].strip()) > 20, f"{kind.__name__} is not told"
+        assert all(f"| `{name}` |" in part for name in ("type", "version", *kind.__struct_fields__))
+    assert all(f"| `{reason}` |" in page for reason in Reason)
+    assert "added, never renamed or removed" in page
 
 
 def test_the_pages_are_written_where_asked(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_an_event_of_a_later_version_is_told_by_its_name() -> None:
 
 
 def test_what_is_quiet_is_left_out_unless_all_is_asked_for(tmp_path: Path) -> None:
-    events = [UrlAdmitted(at=1.0, url=URL, site="example.com"), TOO_MANY]
+    events: list[Event] = [UrlAdmitted(at=1.0, url=URL, site="example.com"), TOO_MANY]
 
     for name, level in (("info", logging.INFO), ("debug", logging.DEBUG)):
         with open_log(tmp_path / name, level=level) as log:

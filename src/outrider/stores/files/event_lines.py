@@ -5,6 +5,7 @@
 
 import heapq
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -69,8 +70,8 @@ def _push(heads: list[tuple[float, int, Line, Iterator[Line]]], number: int, lin
 
 
 def _first_at(path: Path) -> float:
-    with path.open("rb") as file:
-        return _parsed(file.readline()).at
+    """No later line of the file can come to stand before this moment."""
+    return min((line.at for line in islice(_lines_of(path), _WINDOW)), default=0.0)
 
 
 def _lines_of(path: Path) -> Iterator[Line]:
