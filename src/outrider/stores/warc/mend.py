@@ -134,7 +134,9 @@ def _survey_all(archive: Path, indexes: Path, held: ExitStack) -> tuple[list[Sur
 def survey_file(file: int, size: int, name: str, listed: dict[int, tuple[int, bytes]]) -> list[Found]:
     """All whole captures, in order. What the index lists was synced before, so it is stepped over, not read."""
     found: list[Found] = []
-    places = sorted(offset for offset, (length, _) in listed.items() if offset + length <= size)
+    # A disk may lie about what is synced: a line that points beyond the end is not believed.
+    listed = {offset: entry for offset, entry in listed.items() if offset + entry[0] <= size}
+    places = sorted(listed)
     position = 0
     answer: Member | None = None
     while position < size:
