@@ -139,10 +139,10 @@ def url_hash(url: str) -> int:
     return value - (1 << 64) if value >> 63 else value
 
 
-def hashes_of(page: Page) -> tuple[int, ...]:
+def hashes_of(page: Page) -> set[int]:
     """What it is found by: the URL that was asked for and, if it is another, the one where the visit ended."""
     asked, final = page.url, page.metadata.final_url
-    return (url_hash(asked),) if asked == final else (url_hash(asked), url_hash(final))
+    return {url_hash(asked)} if asked == final else {url_hash(asked), url_hash(final)}
 
 
 def host_and_port(url: str) -> tuple[str, int]:

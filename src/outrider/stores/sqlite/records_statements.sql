@@ -33,8 +33,8 @@ INSERT INTO record_counts (name, n) VALUES (?, ?) ON CONFLICT (name) DO UPDATE S
 SELECT name, n FROM record_counts;
 
 -- name: pages_at
-SELECT {columns}, evidence FROM pages JOIN proofs ON page = id
-WHERE id IN (SELECT page FROM page_urls WHERE hash = ?1) AND (url = ?2 OR final_url = ?2)
+SELECT {columns}, evidence FROM page_urls JOIN pages ON id = page_urls.page JOIN proofs ON proofs.page = id
+WHERE hash = ?1 AND (url = ?2 OR final_url = ?2)
 ORDER BY fetched_at, id;
 
 -- name: decisions_about

@@ -45,8 +45,9 @@ ON CONFLICT (slot, name) DO UPDATE SET n = record_counts.n + excluded.n;
 SELECT name, sum(n)::bigint FROM record_counts GROUP BY name;
 
 -- name: pages_at
-SELECT exact::text, {columns}, evidence::text FROM pages JOIN proofs ON page = id
-WHERE id IN (SELECT page FROM page_urls WHERE hash = %(hash)s) AND (url = %(url)s OR final_url = %(url)s)
+SELECT exact::text, {columns}, evidence::text
+FROM page_urls JOIN pages ON id = page_urls.page JOIN proofs ON proofs.page = id
+WHERE hash = %(hash)s AND (url = %(url)s OR final_url = %(url)s)
 ORDER BY fetched_at, id;
 
 -- name: decisions_about
