@@ -24,13 +24,14 @@ MOST_ENTRIES: Final = 50_000
 MOST_EVENTS: Final = 2_000_000
 """Elements and pieces of text that are listened to: 50,000 entries of 20 fields. Fifty megabytes could be tens more."""
 
-_MOST_AMPERSANDS: Final = 1_000_000
+_MOST_AMPERSANDS: Final = 500_000
 _STEP: Final = 1_048_576
 _MEMBERS: Final = 64
 _ROOT_WITHIN: Final = 8_192
 _GZIP: Final = b"\x1f\x8b"
 _ROOT: Final = re.compile(
-    rb"(?:[\t\n\r ]++|<\?.*?\?>|<!--.*?-->|<!doctype(?!\s++html\b)[^>\[]*+(?:\[[^\]]*+\])?+[^>]*+>)*+<(?:[\w.\-]++:)?+([\w.\-]++)",
+    rb"(?:[\t\n\r ]++|<\?.*?\?>|<!--.*?-->|<!doctype(?!\s++html\b)[^>\[]*+(?:\[[^\]]*+\])?+[^>]*+>)*+"
+    rb"<(?:[\w.\-]++:)?+([\w.\-]++)",
     re.DOTALL | re.IGNORECASE,
 )
 _STRAY: Final = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});)")
@@ -86,7 +87,9 @@ def parse(document: Document, target: Target) -> bool:
     whole = not document.cut
     if data.count(b"&") > _MOST_AMPERSANDS:
         data, whole = b"&".join(data.split(b"&", _MOST_AMPERSANDS)[:-1]), False
-    if _STRAY.search(data):
+    if b"<![CDATA[" not in data:
+        data = _STRAY.sub(b"&amp;", data)
+    elif _STRAY.search(data):
         data = _STRAY_OUTSIDE.sub(lambda found: found[1] or b"&amp;", data)
     parser = etree.XMLParser(
         # The stub wants a target with every method; comments are not listened to.
@@ -137,17 +140,21 @@ class _Events:
         self._events = 0
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
-        self._count()
+        self._events += 1
+        if self._events > MOST_EVENTS:
+            raise Enough
         self._text.clear()
         self._room = LONGEST
         self._target.opened(tag.rpartition("}")[2].lower(), attributes)
 
     def data(self, text: str) -> None:
-        self._count()
+        self._events += 1
         # Longer texts are no URLs, so they need not be whole.
         if self._room > 0:
-            self._room -= len(text)
+            self._room -= len(text) or 1
             self._text.append(text[:LONGEST])
+        elif self._events > MOST_EVENTS:
+            raise Enough
 
     def end(self, tag: str) -> None:
         text = "".join(self._text).strip()
@@ -156,11 +163,6 @@ class _Events:
 
     def close(self) -> None:
         """Nothing is built, so there is nothing to hand out."""
-
-    def _count(self) -> None:
-        self._events += 1
-        if self._events > MOST_EVENTS:
-            raise Enough
 
 
 def _gunzip(content: bytes) -> tuple[bytes, bool]:
