@@ -54,7 +54,7 @@ from outrider.stores.contents import open_contents
 from outrider.stores.events import open_events
 from outrider.stores.records import open_records
 from outrider.stores.registry import FrontierStore, open_frontier
-from outrider.stores.warc.mend import Mended, mend
+from outrider.stores.warc.mend import Mended, Story, mend
 
 WATCHER: Final = 99
 """The number under which the one who watches writes its events; workers count from 0."""
@@ -254,13 +254,14 @@ async def _mend(directory: CrawlDirectory, frontier: FrontierStore) -> Mended:
     """Cut off what a kill left half done: an answer whose visit is still owed will be fetched again."""
     secret = frontier.rules.identity.seed
 
-    async def is_settled(stories: Sequence[tuple[str, Url]]) -> list[bool]:
-        answers = []
-        for name, url in stories:
-            entry = await frontier.find(url)
-            owed = entry is not None and entry.state in {State.PENDING, State.WAITING} and entry.task is not None
-            answers.append(not (owed and entry is not None and entry.task and fetch_id(entry.task, secret) == name))
-        return answers
+    async def is_owed(url: Url, name: str) -> bool:
+        entry = await frontier.find(url)
+        if entry is None or entry.task is None or entry.state not in {State.PENDING, State.WAITING}:
+            return False
+        return fetch_id(entry.task, secret) == name
+
+    async def is_settled(stories: Sequence[Story]) -> list[bool]:
+        return [not any([await is_owed(url, name) for url in urls]) for name, urls in stories]
 
     return await mend(directory.archive, directory.indexes, is_settled)
 

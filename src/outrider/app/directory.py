@@ -8,6 +8,7 @@ events/         JSON lines       logs/      of each process, and status.json
 """
 
 import fcntl
+import json
 import os
 import shutil
 from collections.abc import Iterator, Sequence
@@ -17,8 +18,8 @@ from typing import Final
 
 from outrider.errors import ConfigError, OutriderError
 from outrider.model.url import Url
-from outrider.settings import Settings
-from outrider.settings.describe import plain, shown
+from outrider.settings import Settings, load, settings_of
+from outrider.settings.describe import plain, shown, spoken_value
 
 BINDING: Final = ("site_by", "strip_tracking", "sort_query", "recrawl", "frontier", "records")
 """Keys that may not change: what is known, whose turn it is and what is owed rest on them."""
@@ -125,18 +126,12 @@ class CrawlDirectory:
             )
 
     def _refuse_changes(self, settings: Settings) -> None:
-        import tomllib  # noqa: PLC0415 - only for those who resume
-
-        try:
-            before = tomllib.loads(self.settings_file.read_text())
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise ConfigError(f"{self.settings_file}: cannot be read: {error}") from error
-        changes = []
-        for key in BINDING:
-            now = plain(getattr(settings, key))
-            then = before.get(key)
-            if then != now:
-                changes.append(f"{key} was {'none' if then is None else then}, is now {shown(key, now)}")
+        before = load(file=self.settings_file, environment={}).settings
+        changes = [
+            f"{key} was {shown(key, getattr(before, key))}, is now {shown(key, getattr(settings, key))}"
+            for key in BINDING
+            if plain(getattr(before, key)) != plain(getattr(settings, key))
+        ]
         if changes:
             raise ConfigError(
                 f"{self.path}: this crawl was begun with other settings, and would be corrupted: "
@@ -145,12 +140,18 @@ class CrawlDirectory:
 
 
 def toml_of(settings: Settings) -> str:
-    """Every key that has a value; passwords are hidden."""
+    """Every key with its value. Those that the profile has anyway are comments; so are those that hide a password."""
+    usual = settings_of(profile=settings.profile)
     lines = ["# The settings of this crawl's last run, as resolved. Passwords are hidden.\n"]
     for key in Settings.model_fields:
-        value = plain(getattr(settings, key))
-        if value is not None:
-            lines.append(f"{key} = {_toml(value)}\n")
+        value = getattr(settings, key)
+        is_given = key == "profile" or value != getattr(usual, key)
+        written = plain(value)
+        hides = written != spoken_value(value)
+        if written is None:
+            lines.append(f"# {key} = none\n" if not is_given else f'{key} = "none"\n')
+        else:
+            lines.append(f"{'' if is_given and not hides else '# '}{key} = {_toml(written)}\n")
     return "".join(lines)
 
 
@@ -170,8 +171,6 @@ def _toml(value: object) -> str:
 
 def _quoted(text: str) -> str:
     """A basic string: what TOML escapes is what JSON escapes."""
-    import json  # noqa: PLC0415 - see above
-
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

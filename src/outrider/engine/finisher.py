@@ -73,7 +73,7 @@ class Finisher:
     `taken` is awaited for each item once it is written: whoever is slow there slows the crawl.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it writes to, and whom it tells
         self,
         stores: Stores,
         gate: Gate,

@@ -45,7 +45,7 @@ __all__ = ["CurlTransport", "Limits", "Pin"]
 _CURVES: Final = "X25519:P-256:P-384"
 
 _BUFFER: Final = 131_072
-"""Bytes that libcurl may read at once, eight times its own default: most pages come in one piece. All share one buffer."""
+"""Bytes that libcurl may read at once, eight times its own default: most pages come in one piece. All share it."""
 
 
 class Pin(Struct, frozen=True):

@@ -88,10 +88,14 @@ def plain(value: object) -> Plain:
 def spoken(settings: Settings) -> dict[str, Plain]:
     """Every key that has a value, secrets included, so that another process can make the same of it."""
     return {
-        key: _plain(value, str)
+        key: spoken_value(value)
         for key in Settings.model_fields
         if (value := getattr(settings, key)) is not None or Settings.model_fields[key].default is not None
     }
+
+
+def spoken_value(value: object) -> Plain:
+    return _plain(value, str)
 
 
 def _plain(value: object, text: Callable[[str], str]) -> Plain:

@@ -13,9 +13,8 @@ from pathlib import Path
 
 from tests.integration.stores.warc_judges import judge, names
 
-from outrider.model.url import Url
 from outrider.stores.contents import open_contents
-from outrider.stores.warc.mend import Mended, mend
+from outrider.stores.warc.mend import Mended, Story, mend
 from outrider.testing.contracts.contents import capture
 
 ROOT = Path(__file__).parents[3]
@@ -71,7 +70,7 @@ async def test_killed_writers_lose_no_settled_capture_and_leave_no_other(tmp_pat
         await kill_at_some_moment(tmp_path, life, luck)
         known = set((tmp_path / "ledger").read_text().split())
 
-        async def is_settled(asked: Sequence[tuple[str, Url]], known: set[str] = known) -> list[bool]:
+        async def is_settled(asked: Sequence[Story], known: set[str] = known) -> list[bool]:
             return [fetch_id in known for fetch_id, _ in asked]
 
         mended = await mend(tmp_path / "archive", tmp_path / "archive" / "indexes", is_settled)

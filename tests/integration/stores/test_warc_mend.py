@@ -12,9 +12,8 @@ import pytest
 from tests.integration.stores.warc_judges import judge, names, open_file
 
 from outrider.errors import StoreError
-from outrider.model.url import Url
 from outrider.stores.contents import open_contents
-from outrider.stores.warc.mend import IsSettled, Mended, mend
+from outrider.stores.warc.mend import IsSettled, Mended, Story, mend
 from outrider.testing.contracts.contents import as_kept, capture
 
 ROOT = Path(__file__).parents[3]
@@ -24,13 +23,13 @@ MODULE = "tests.integration.stores.test_warc_mend"
 def settled(*numbers: int) -> IsSettled:
     ids = {f"fetch-{number}" for number in numbers}
 
-    async def is_settled(asked: Sequence[tuple[str, Url]]) -> list[bool]:
+    async def is_settled(asked: Sequence[Story]) -> list[bool]:
         return [fetch_id in ids for fetch_id, _ in asked]
 
     return is_settled
 
 
-async def nobody_asks(_: Sequence[tuple[str, Url]]) -> list[bool]:
+async def nobody_asks(_: Sequence[Story]) -> list[bool]:
     raise AssertionError("there was nothing to ask about")
 
 
@@ -68,16 +67,16 @@ async def test_what_was_not_settled_is_cut_off(tmp_path: Path) -> None:
 async def test_all_files_are_asked_about_in_one_question(tmp_path: Path) -> None:
     await abandoned(tmp_path)
     await abandoned(tmp_path, captures=3, confirmed=(0,))
-    questions: list[Sequence[tuple[str, Url]]] = []
+    questions: list[Sequence[Story]] = []
 
-    async def is_settled(asked: Sequence[tuple[str, Url]]) -> list[bool]:
+    async def is_settled(asked: Sequence[Story]) -> list[bool]:
         questions.append(asked)
         return [True] * len(asked)
 
     mended = await mend(tmp_path, tmp_path / "indexes", is_settled)
 
     page = "http://example.com/page"
-    assert questions == [[(f"fetch-{n}", f"{page}/{n}") for n in (2, 3, 4, 1, 2)]]
+    assert questions == [[(f"fetch-{n}", (f"{page}/{n}",)) for n in (2, 3, 4, 1, 2)]]
     assert mended == Mended(files=2, kept=8, rescued=5)
     assert judge(tmp_path).fetch_ids == ids(0, 1, 2, 3, 4, 0, 1, 2)
 
@@ -213,7 +212,7 @@ async def test_the_file_of_a_living_process_is_not_touched(tmp_path: Path) -> No
 
 
 async def test_who_cannot_answer_changes_nothing(tmp_path: Path) -> None:
-    async def is_settled(_: Sequence[tuple[str, Url]]) -> list[bool]:
+    async def is_settled(_: Sequence[Story]) -> list[bool]:
         raise StoreError("the frontier is away")
 
     await abandoned(tmp_path)

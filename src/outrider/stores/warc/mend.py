@@ -28,8 +28,9 @@ from outrider.stores.warc.cdxj import index_line, read_index, sync_directory, wr
 from outrider.stores.warc.names import COMPLETE, OPEN, index_path, stem_of
 from outrider.stores.warc.reading import Member, Torn, capture_of, is_answer, member_at
 
-IsSettled: TypeAlias = Callable[[Sequence[tuple[str, Url]]], Awaitable[list[bool]]]
-"""Asked with the fetch id of each capture and the URL where it was found."""
+Story: TypeAlias = tuple[str, tuple[Url, ...]]
+"""The fetch id of a capture, and the URLs that led to it: where it was found comes first."""
+IsSettled: TypeAlias = Callable[[Sequence[Story]], Awaitable[list[bool]]]
 
 
 class Mended(Struct, frozen=True):
@@ -53,7 +54,7 @@ class Found(Struct, frozen=True):
     start: int
     end: int
     line: bytes
-    story: tuple[str, Url] | None = None
+    story: Story | None = None
 
 
 class Survey(Struct, frozen=True):
@@ -170,7 +171,8 @@ def survey_file(file: int, size: int, name: str, listed: dict[int, tuple[int, by
 def _unlisted(answer: Member, metadata: Member, name: str) -> Found:
     capture = capture_of(answer, metadata)
     line = index_line(capture, capture.payload_sha256, name, answer.start, answer.end - answer.start)
-    return Found(answer.start, metadata.end, line, (capture.fetch_id, capture.url))
+    urls = (capture.url, *(hop.url for hop in capture.chain))
+    return Found(answer.start, metadata.end, line, (capture.fetch_id, urls))
 
 
 def _carry_out(survey: Survey, indexes: Path, plan: Plan) -> None:

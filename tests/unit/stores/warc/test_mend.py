@@ -7,7 +7,11 @@ from outrider.stores.warc.mend import Found, Mended, decide
 
 URL = Url("http://example.com/")
 LISTED = [Found(100, 200, b"1"), Found(200, 300, b"2")]
-UNLISTED = [Found(300, 400, b"3", ("f3", URL)), Found(400, 500, b"4", ("f4", URL)), Found(500, 600, b"5", ("f5", URL))]
+UNLISTED = [
+    Found(300, 400, b"3", ("f3", (URL,))),
+    Found(400, 500, b"4", ("f4", (URL,))),
+    Found(500, 600, b"5", ("f5", (URL,))),
+]
 
 
 @pytest.mark.parametrize(

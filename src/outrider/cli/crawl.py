@@ -1,0 +1,125 @@
+"""`outrider crawl URL…`: a whole crawl in one directory. The same command again goes on where it was."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from outrider.cli.options import AllowPrivate, AsJson, Assignments, ConfigFile, Contact, Profile, load_settings
+from outrider.errors import ConfigError
+
+if TYPE_CHECKING:
+    from outrider.app.directory import CrawlDirectory
+
+_SCOPES = "page, prefix, host, domain (default) or any"
+
+
+def crawl(  # noqa: PLR0913 - one argument for each option
+    *,
+    urls: Annotated[
+        list[str] | None, typer.Argument(metavar="URL…", help="Where to begin.", show_default=False)
+    ] = None,
+    seeds: Annotated[
+        Path | None, typer.Option("--seeds", metavar="FILE", help="URLs or domains, one a line; - is stdin.")
+    ] = None,
+    directory: Annotated[
+        Path | None,
+        typer.Option("--directory", "-d", metavar="DIR", help="Where everything goes; by default crawl-HOST."),
+    ] = None,
+    scope: Annotated[str | None, typer.Option("--scope", metavar="HOW FAR", help=_SCOPES)] = None,
+    include: Annotated[
+        list[str] | None, typer.Option("--include", metavar="REGEX", help="Only URLs that match one of these.")
+    ] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option("--exclude", metavar="REGEX", help="No URLs that match one of these.")
+    ] = None,
+    max_pages: Annotated[str | None, typer.Option("--max-pages", metavar="N", help="Stop after so many pages.")] = None,
+    max_site_pages: Annotated[
+        str | None, typer.Option("--max-site-pages", metavar="N", help="So many pages of each site.")
+    ] = None,
+    max_depth: Annotated[
+        str | None, typer.Option("--max-depth", metavar="N", help="So many links away from a seed.")
+    ] = None,
+    time_limit: Annotated[
+        str | None, typer.Option("--time-limit", metavar="SECONDS", help="Stop after so long.")
+    ] = None,
+    size_limit: Annotated[
+        str | None, typer.Option("--size-limit", metavar="SIZE", help="Stop before more than this is fetched: 2GiB.")
+    ] = None,
+    max_memory: Annotated[
+        str | None, typer.Option("--max-memory", metavar="SIZE", help="Of all processes together: 512M.")
+    ] = None,
+    workers: Annotated[str | None, typer.Option("--workers", metavar="N", help="Processes; one per core.")] = None,
+    delay: Annotated[
+        str | None, typer.Option("--delay", metavar="SECONDS", help="Between two requests to one site.")
+    ] = None,
+    recrawl: Annotated[
+        bool, typer.Option("--recrawl", help="Visit pages again, about as often as they change.")
+    ] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Discard what an earlier run wrote, and begin anew.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before discarding.")] = False,
+    log_format: Annotated[
+        str, typer.Option("--log-format", metavar="text|json", help="How progress is told to a program.")
+    ] = "text",
+    as_json: AsJson = False,
+    profile: Profile = None,
+    contact: Contact = None,
+    allow_private: AllowPrivate = None,
+    assignments: Assignments = None,
+    config: ConfigFile = None,
+) -> int:
+    """Crawl politely from these URLs on, and write down everything. The same command again goes on."""
+    from outrider.app.directory import CrawlDirectory  # noqa: PLC0415 - late, as in options
+    from outrider.app.seeds import read_seeds  # noqa: PLC0415
+    from outrider.cli.crawl_run import run_crawl  # noqa: PLC0415
+
+    if log_format not in {"text", "json"}:
+        raise ConfigError(f"--log-format {log_format!r}: expected text or json")
+    begin = read_seeds(urls or [], seeds)
+    if not begin and directory is None:
+        raise ConfigError("nothing to crawl: give a URL, --seeds FILE, or the --directory of an earlier crawl")
+    home = CrawlDirectory(directory or default_directory(begin[0].authority if not seeds else seeds.stem))
+    flags: dict[str, object] = {
+        "scope": scope,
+        "include": include or None,
+        "exclude": exclude or None,
+        "max_pages": max_pages,
+        "max_site_pages": max_site_pages,
+        "max_depth": max_depth,
+        "time_limit": time_limit,
+        "size_limit": size_limit,
+        "max_memory": max_memory,
+        "workers": workers,
+        "delay": delay,
+        "recrawl": recrawl or None,
+        "contact": contact,
+        "allow_private": allow_private or None,
+    }
+    goes_on = home.is_begun and not fresh
+    file = config or (home.settings_file if goes_on else None)
+    settings = load_settings(profile, file, assignments, flags).settings
+    with home.held():
+        if fresh and home.is_begun:
+            _ask(home, yes=yes)
+            home.discard()
+        return run_crawl(settings, begin, home, _format(log_format), as_json=as_json)
+
+
+def default_directory(name: str) -> Path:
+    """`crawl-example.org`: the same seeds lead to the same place."""
+    plain = "".join(char if char.isalnum() or char in ".-" else "-" for char in name).strip(".-")
+    return Path(f"crawl-{plain[:100] or 'seeds'}")
+
+
+def _format(name: str) -> Literal["text", "json"]:
+    return "json" if name == "json" else "text"
+
+
+def _ask(home: "CrawlDirectory", *, yes: bool) -> None:
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise ConfigError(f"{home.path}: --fresh would discard an earlier crawl; say --yes as well if that is meant")
+    if not typer.confirm(f"Discard the crawl in {home.path}?", err=True):
+        raise typer.Abort
