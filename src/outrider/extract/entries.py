@@ -6,7 +6,6 @@ was never quite XML, gives what could be read of it.
 """
 
 import re
-from io import BytesIO
 from typing import Any, Final, Protocol, cast
 
 from isal import igzip_lib
@@ -167,22 +166,22 @@ class _Events:
 
 def _gunzip(content: bytes) -> tuple[bytes, bool]:
     """What can be unpacked of it, in steps, up to the cap; was something lost?"""
-    data = BytesIO()
+    data = bytearray()
     rest = content
     for _ in range(_MEMBERS):
         inflater = igzip_lib.IgzipDecompressor(igzip_lib.DECOMP_GZIP)
         try:
-            data.write(inflater.decompress(rest, _STEP))
-            while not inflater.eof and not inflater.needs_input and data.tell() <= MOST_BYTES:
-                data.write(inflater.decompress(b"", _STEP))
+            data += inflater.decompress(rest, _STEP)
+            while not inflater.eof and not inflater.needs_input and len(data) <= MOST_BYTES:
+                data += inflater.decompress(b"", _STEP)
         except _IsalError:
-            return data.getvalue(), True
+            return bytes(data), True
         if not inflater.eof:
-            return data.getvalue(), True
+            return bytes(data), True
         rest = inflater.unused_data
         if not rest.startswith(_GZIP):
-            return data.getvalue(), False
-    return data.getvalue(), True
+            return bytes(data), False
+    return bytes(data), True
 
 
 # The stub declares an instance where there is a class.
