@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from outrider import __version__
-from outrider.cli import config, crawl, events, fetch, frontier, normalize, robots, status
+from outrider.cli import config, crawl, events, fetch, frontier, normalize, pages, robots, status
 from outrider.cli.exit_codes import ExitCode, code_of, is_the_machine
 from outrider.errors import OutriderError
 
@@ -31,6 +31,7 @@ app.command()(robots.robots)
 app.command()(normalize.normalize)
 app.command()(status.status)
 app.command()(events.events)
+app.command()(pages.pages)
 app.add_typer(frontier.app, name="frontier")
 app.add_typer(config.app, name="config")
 

@@ -1,0 +1,55 @@
+"""An output that is written while it is made, and is there whole or not at all. `-` is the standard output."""
+
+import os
+import secrets
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from outrider.errors import ConfigError
+
+STDOUT: Final = Path("-")
+
+
+@contextmanager
+def output_to(path: Path, option: str) -> Iterator[BinaryIO]:
+    """`option` is what the person gave it by, for the sentence when it cannot be."""
+    if path == STDOUT:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    try:
+        is_folder, is_special = path.is_dir(), path.exists() and not path.is_file()
+    except OSError as error:  # such as a name that is too long
+        raise ConfigError(f"{option} {str(path)!r}: {error.strerror}") from None
+    if is_folder:
+        raise ConfigError(f"{option} {str(path)!r}: that is a folder; name a file in it")
+    if not path.parent.is_dir():
+        raise ConfigError(f"{option} {str(path)!r}: there is no folder {str(path.parent)!r}")
+    if is_special:
+        with path.open("wb") as out:  # a device or a pipe: a rename would put a file in its place
+            yield out
+        return
+    with _draft_of(path.resolve()) as out:
+        yield out
+
+
+@contextmanager
+def _draft_of(path: Path) -> Iterator[BinaryIO]:
+    """Under another name first, in the same folder: a rename is at once or not at all. A link keeps its target."""
+    draft = path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.part")
+    try:
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        with os.fdopen(descriptor, "wb") as out:
+            if path.exists():
+                os.fchmod(descriptor, stat.S_IMODE(path.stat().st_mode))
+            yield out
+            out.flush()
+            os.fsync(descriptor)
+        draft.replace(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
