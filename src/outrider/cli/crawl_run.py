@@ -47,6 +47,8 @@ def run_crawl(
         last = run(_crawl(settings, seeds, home, display))
     files = files_of(settings, home)
     typer.echo(summary_json(last, files, steps) if as_json else summary_text(last, files, steps), nl=as_json)
+    if last.finish == Finish.FINISHED and last.counts.failed and not last.census.fetched:
+        return ExitCode.FETCH_FAILED
     return _CODES.get(last.finish or "", ExitCode.OK)
 
 
