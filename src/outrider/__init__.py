@@ -6,6 +6,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from outrider.client import Client, Fetch
+    from outrider.crawling import Crawl, CrawledPage, CrawlResult, crawl
     from outrider.errors import ConfigError, InvalidUrl, OutriderError
     from outrider.model.outcome import Failed, Failure, Fetched, Moved, NotModified, Outcome, Skipped, Validators
     from outrider.model.reason import Reason
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
 _HOME = {
     "Client": "outrider.client",
     "Fetch": "outrider.client",
+    "Crawl": "outrider.crawling",
+    "CrawlResult": "outrider.crawling",
+    "CrawledPage": "outrider.crawling",
+    "crawl": "outrider.crawling",
     "ConfigError": "outrider.errors",
     "InvalidUrl": "outrider.errors",
     "OutriderError": "outrider.errors",
@@ -37,6 +42,9 @@ __all__ = [
     "Client",
     "Confidence",
     "ConfigError",
+    "Crawl",
+    "CrawlResult",
+    "CrawledPage",
     "Evidence",
     "Failed",
     "Failure",
@@ -53,6 +61,7 @@ __all__ = [
     "Url",
     "Validators",
     "__version__",
+    "crawl",
 ]
 
 

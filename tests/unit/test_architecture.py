@@ -25,7 +25,7 @@ BELOW: dict[str, set[str]] = {
     "web": {"ops", "extract", "fetch", "stores", "observe", "ports", "policy", "model", "errors", "settings"},
     "testing": {"ports", "policy", "model", "errors", "stores"},
 }
-ANYTHING = {"app", "client", "cli", "__main__", "__init__"}
+ANYTHING = {"app", "client", "crawling", "cli", "__main__", "__init__"}
 
 PURE = ("model", "policy", "extract")
 IMPURE_MODULES = {

@@ -9,7 +9,7 @@ import outrider
 
 PINNED = """
 Client Confidence ConfigError Evidence Failed Failure Fetch Fetched InvalidUrl Moved NotModified Outcome OutriderError
-Page Reason Skipped Url Validators __version__
+Page Reason Skipped Url Validators __version__ Crawl CrawlResult CrawledPage crawl
 """
 
 

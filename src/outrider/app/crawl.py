@@ -37,6 +37,7 @@ from outrider.engine.worker import Worker
 from outrider.errors import ConfigError
 from outrider.fetch.sent import RequestHeads
 from outrider.fetch.visit import Visitor
+from outrider.model.event import Event
 from outrider.model.ledger import State
 from outrider.model.progress import Progress
 from outrider.model.record import Tally
@@ -67,6 +68,13 @@ class Job(Struct, frozen=True):
     seeds: list[str]
     directory: str
     workers: int
+
+
+class Hooks(Struct, frozen=True):
+    """Who wants to see it all, in this process: each visit once it is written, and every event once it is published."""
+
+    finished: Callable[[Finished], Awaitable[None]]
+    told: Callable[[Sequence[Event]], Awaitable[None]] | None = None
 
 
 class Crawling(Struct):
@@ -116,7 +124,7 @@ async def open_worker(
     number: int,
     workers: int,
     channel: Channel,
-    finished: Callable[[Finished], Awaitable[None]] | None = None,
+    hooks: Hooks | None = None,
 ) -> AsyncIterator[tuple[Worker, Reporting]]:
     clock = SystemClock()
     memory = memory_of(settings, workers)
@@ -143,10 +151,12 @@ async def open_worker(
             heads=RequestHeads(settings.agent),
             site_pages=settings.max_site_pages,
             site_concurrency=settings.site_concurrency,
-            keeps_content=finished is not None,
+            keeps_content=hooks is not None,
         )
         purse = reporting.purse() if crawl_limits(settings).exist else Unlimited()
-        stores = Stores(frontier, Heard(events, log), records, contents)
+        heard = Heard(events, log, hooks.told if hooks else None)
+        stores = Stores(frontier, heard, records, contents)
+        finished = hooks.finished if hooks else None
         yield Worker(tools, stores, gate, purse, worker_rules(settings, memory), finished), reporting
 
 
@@ -174,9 +184,9 @@ async def open_crawl(
     directory: CrawlDirectory,
     *,
     shown: Callable[[Progress], None],
-    finished: Callable[[Finished], Awaitable[None]] | None = None,
+    hooks: Hooks | None = None,
 ) -> AsyncIterator[Crawling]:
-    """Begin a crawl in its directory, or go on with it. With `finished` it runs inside this process, on one core.
+    """Begin a crawl in its directory, or go on with it. With `hooks` it runs inside this process, on one core.
 
     The directory must be held. Raises `ConfigError` for what cannot be begun, `StoreError` for stores that cannot be
     used; nothing is asked of the web before all of it stands.
@@ -188,14 +198,15 @@ async def open_crawl(
     if Reach(settings.scope) is Reach.ANY:
         require_contact(settings, [Url("https://example.org/")])
     seeds = directory.remember(settings, seeds)
-    workers = 1 if finished is not None else worker_count(settings)
+    workers = 1 if hooks is not None else worker_count(settings)
     clock = SystemClock()
     where = places(settings, directory, WATCHER, Memory(database_cache=4 << 20, known=1 << 20))
     async with AsyncExitStack() as stack:
         frontier = await stack.enter_async_context(open_frontier(where.frontier, frontier_rules(settings)))
         records = await stack.enter_async_context(open_records(where.records))
         sink = await stack.enter_async_context(open_events(where.events))
-        events = Heard(sink, stack.enter_context(open_log(directory.logs / "crawl.log")))
+        log = stack.enter_context(open_log(directory.logs / "crawl.log"))
+        events = Heard(sink, log, hooks.told if hooks else None)
         mended = None
         if resumed:
             mended = await _mend(directory, frontier)
@@ -207,8 +218,8 @@ async def open_crawl(
         await frontier.add(proposed.tasks, proposed.refused)
 
         async def spawn(number: int) -> Mate:
-            if finished is not None:
-                return Inside(lambda channel: _work_inside(settings, seeds, directory, channel, finished))
+            if hooks is not None:
+                return Inside(lambda channel: _work_inside(settings, seeds, directory, channel, hooks))
             job = Job(spoken(settings), list(map(str, seeds)), str(directory.path.resolve()), workers)
             return await Process.start(number, encode(job), directory.logs / f"worker-{number:02}.stderr")
 
@@ -244,9 +255,9 @@ async def _work_inside(
     seeds: Sequence[Url],
     directory: CrawlDirectory,
     channel: Channel,
-    finished: Callable[[Finished], Awaitable[None]],
+    hooks: Hooks,
 ) -> None:
-    async with open_worker(settings, seeds, directory, 0, 1, channel, finished) as (worker, reporting):
+    async with open_worker(settings, seeds, directory, 0, 1, channel, hooks) as (worker, reporting):
         await reporting.run(worker)
 
 

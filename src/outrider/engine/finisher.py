@@ -35,7 +35,7 @@ _PATIENCE: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 class Finished(Struct):
     """A visit that is over, with the site as it was left. `last`: the site is given back with it.
 
-    `permit`: the visit took one from the purse, which is accounted for once this is written.
+    `permit`: the visit took one from the purse, which is accounted for once this is written. `record` is what was.
     """
 
     lease: Lease
@@ -49,6 +49,7 @@ class Finished(Struct):
     last: bool = False
     permit: bool = False
     size: int = 0
+    record: Record | None = None
 
 
 class Stores(Struct, frozen=True):
@@ -150,6 +151,7 @@ class Finisher:
             key = keys.get(visit.id)
             record = record_of(item.task, item.haul, item.found, self._agent, key)
             records.append(record)
+            item.record = record
             iso = record.page.metadata.fetched_at if record.page else ""
             events += events_of(item.task, visit, item.settlement, item.site.key, key, iso)
             events += item.found.events

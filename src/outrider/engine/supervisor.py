@@ -101,6 +101,7 @@ class Supervisor:
         self._asked: Finish | None = None
         self._now = False
         self._broke: Broke | None = None
+        self._crash: Exception | None = None
         self._gone = Counts()
         self._deaths = 0
         self._pages_at_death = -1
@@ -127,6 +128,8 @@ class Supervisor:
             await self._end_all(why)
         finally:
             await self._abandon()
+        if self._crash is not None:
+            raise self._crash
         if self._broke is not None:
             raise _as_error(self._broke)
         self._census = await self._frontier.census()
@@ -158,9 +161,13 @@ class Supervisor:
                 case None:
                     break
             self._news.set()
-        code = await watched.mate.wait()
-        if not watched.is_done and self._broke is None:
-            await self._bury(number, watched, code)
+        try:
+            code = await watched.mate.wait()
+        except Exception as error:  # noqa: BLE001 - a worker inside this process: raised again by `run`
+            self._crash = error
+        else:
+            if not watched.is_done and self._broke is None:
+                await self._bury(number, watched, code)
         self._news.set()
 
     async def _bury(self, number: int, watched: Watched, code: int) -> None:
@@ -181,7 +188,7 @@ class Supervisor:
         """Drain, or stop at once when the time is over; a second signal turns the first into the second."""
         told_to_stop = False
         await self._tell(Drain())
-        while any(not watched.is_done for watched in self._mates.values()) and self._broke is None:
+        while any(not watched.is_done for watched in self._mates.values()) and not (self._broke or self._crash):
             if (self._now or why is Finish.TIME_LIMIT) and not told_to_stop:
                 told_to_stop = True
                 await self._tell(Stop())
@@ -199,16 +206,15 @@ class Supervisor:
                 watched.mate.kill()
             watched.mate.channel.close()
         for watched in list(self._mates.values()):
-            await watched.mate.wait()
             if watched.listening is not None:
-                watched.listening.cancel()
+                await asyncio.wait([watched.listening])
 
     # watching
 
     async def _watch(self) -> Finish:
         shown_at = counted_at = 0.0
         while True:
-            if self._broke is not None:
+            if self._broke is not None or self._crash is not None:
                 return Finish.BROKEN
             if self._asked is not None:
                 return self._asked
