@@ -22,10 +22,18 @@ class TestSqliteFrontier(FrontierContract):
         return open_frontier(f"sqlite://{self.path}/{name}.db", rules, clock)
 
 
-def test_any_story_has_the_answers_of_the_policy(tmp_path: Path) -> None:
-    def open_store(name: str, rules: FrontierRules, clock: Clock) -> AbstractAsyncContextManager[FrontierStore]:
-        return open_frontier(f"sqlite://{tmp_path}/{name}.db", rules, clock)
+class TestSqliteFrontierThatKeepsMerging(TestSqliteFrontier):
+    """With room for three hashes before the tree: most acts find some here, some there, and merge them."""
 
-    examples = int(os.environ.get("CONTRACT_EXAMPLES", "60"))
+    def open(self, name: str, rules: FrontierRules, clock: Clock) -> AbstractAsyncContextManager[FrontierStore]:
+        return open_frontier(f"sqlite://{self.path}/{name}.db?recent=3", rules, clock)
+
+
+@pytest.mark.parametrize("options", ["", "?recent=3"])
+def test_any_story_has_the_answers_of_the_policy(tmp_path: Path, options: str) -> None:
+    def open_store(name: str, rules: FrontierRules, clock: Clock) -> AbstractAsyncContextManager[FrontierStore]:
+        return open_frontier(f"sqlite://{tmp_path}/{name}.db{options}", rules, clock)
+
+    examples = int(os.environ.get("CONTRACT_EXAMPLES", "40"))
     run_state_machine_as_test(machine(open_store), settings=settings(max_examples=examples, deadline=None))
     print(f"sqlite: {examples} stories")

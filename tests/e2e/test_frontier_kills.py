@@ -15,7 +15,7 @@ from tests.services.redis import RedisServer
 @contextmanager
 def sqlite_file(folder: Path) -> Iterator[str]:
     folder.mkdir()
-    yield f"sqlite://{folder}/frontier.db"
+    yield f"sqlite://{folder}/frontier.db?recent=20"  # so that merges are cut off as well
 
 
 @contextmanager

@@ -5,7 +5,7 @@ Deletions go before insertions, so that a task put off to the very moment it had
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import takewhile
 from typing import Any, Final
 
@@ -28,6 +28,7 @@ from outrider.stores.sqlite.rows import (
     unpack_shown,
     unpack_site,
 )
+from outrider.stores.sqlite.seen import Recent, Seen
 from outrider.stores.sqlite.sql import SQL
 
 _BEFORE_ALL: Final = -(1 << 63)
@@ -82,7 +83,10 @@ class SiteRow:
 class Batch:
     """`origins` are the ids that this process knows already."""
 
-    def __init__(self, connection: sqlite3.Connection, limits: PaceLimits, origins: dict[str, int]) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, limits: PaceLimits, origins: dict[str, int], recent: Recent
+    ) -> None:
+        self.seen = Seen(connection, recent)
         self._execute = connection.execute
         self._executemany = connection.executemany
         self._limits = limits
@@ -97,9 +101,9 @@ class Batch:
 
     # the seen
 
-    def see(self, hashes: Iterable[int]) -> set[int]:
-        """Remember them; which were new. Sorted, so that neighbours in the tree are visited one after another."""
-        new = {row[0] for row in self._execute(SQL["see"], (encode(sorted(hashes)).decode(),))}
+    def see(self, hashes: Collection[int]) -> set[int]:
+        """Remember them; which were new."""
+        new = self.seen.see(hashes)
         self.counts[DISCOVERED] += len(new)
         return new
 

@@ -2,8 +2,9 @@
 
 `sqlite:///path/frontier.db`, or `sqlite:frontier.db` for a relative path. Options: `synchronous` (normal, full; what
 that means is said in `thread`), `wait` (seconds, for a lock), `cache` (megabytes), `known` (megabytes of hashes
-remembered in front of the file), `max_pages` (of 4096 bytes; 0 for no limit) and `mmap` (megabytes of the file to
-read as memory: a quarter faster on large files, but a disk that fails then kills the process instead of an act).
+remembered in front of the file), `recent` (new hashes that wait before they are merged, see `seen`), `max_pages` (of
+4096 bytes; 0 for no limit) and `mmap` (megabytes of the file to read as memory: a quarter faster on large files, but a
+disk that fails then kills the process instead of an act).
 """
 
 import sqlite3
@@ -12,8 +13,6 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
-
-from msgspec.json import encode
 
 from outrider.clock import SystemClock
 from outrider.errors import ConfigError, StoreError
@@ -31,6 +30,7 @@ from outrider.stores.sqlite.acts import Acts
 from outrider.stores.sqlite.batch import DISCOVERED, FETCHED, LEASED, PENDING, SITES, STALE, WAITING, Batch
 from outrider.stores.sqlite.failures import translated
 from outrider.stores.sqlite.schema import bring_up, connect, options_of
+from outrider.stores.sqlite.seen import MOST_RECENT, Recent, Seen
 from outrider.stores.sqlite.sql import SQL
 from outrider.stores.sqlite.thread import UNANSWERED, Act, StoreThread, Transaction, Unanswered
 
@@ -49,6 +49,7 @@ class SqliteFrontier:
         self._clock: Clock = clock or SystemClock()
         self._options = options_of(place)
         self._known = Known(place.number("known", 16))
+        self._recent = Recent(place.number("recent", MOST_RECENT))
         place.end()
         self._origins: dict[str, int] = {}
         self._thread = StoreThread(self._connect, self._translate)
@@ -151,8 +152,7 @@ class SqliteFrontier:
 
     async def knows(self, urls: Sequence[Url]) -> list[bool]:
         hashes = [self.rules.identity.hash(url) for url in urls]
-        listed = encode(hashes).decode()
-        known = await self._read(lambda connection: {row[0] for row in connection.execute(SQL["known"], (listed,))})
+        known = await self._read(lambda connection: Seen(connection, self._recent).known(hashes))
         return [key in known for key in hashes]
 
     async def entries(self, wanted: Filter | None = None) -> AsyncIterator[list[Entry]]:
@@ -193,9 +193,10 @@ class SqliteFrontier:
         return await self._thread.do(Act(act, peek))
 
     def _acted(self, transaction: Transaction, work: Callable[[Acts], T]) -> T:
-        batch = Batch(transaction.connection, self.rules.settle.pace, self._origins)
+        batch = Batch(transaction.connection, self.rules.settle.pace, self._origins, self._recent)
         answer = work(Acts(batch, self.rules))
         batch.flush()
+        transaction.on_commit.append(batch.seen.learn)
         if batch.new_origins:
             transaction.on_commit.append(lambda: self._learn_origins(batch.new_origins))
         return answer

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, Final, TypeAlias, TypeVar
 
+from msgspec.json import encode
 from msgspec.structs import replace
 
 from outrider.model.ledger import Entry, Filter
@@ -16,6 +17,7 @@ from outrider.policy.pace import PaceLimits
 from outrider.policy.transition import matches, set_aside_entry, state_of
 from outrider.stores.sqlite.batch import Batch, SiteRow
 from outrider.stores.sqlite.rows import unpack_ended, unpack_site, unpack_task
+from outrider.stores.sqlite.seen import Recent, recent_hashes
 from outrider.stores.sqlite.sql import SQL
 
 T = TypeVar("T")
@@ -49,12 +51,14 @@ def entries(connection: sqlite3.Connection, wanted: Filter) -> Batches[Entry]:
 def hashes(connection: sqlite3.Connection) -> Batches[int]:
     connection.execute("BEGIN")
     connection.execute(SQL["note_lines"])
+    recent = recent_hashes(connection.execute(SQL["recent"]))
+    connection.execute(SQL["note_recent_lines"], (encode(recent).decode(),))
     yield from _cut(row[0] for row in connection.execute(SQL["bare_hashes"]))
 
 
 def sites(connection: sqlite3.Connection, limits: PaceLimits) -> Batches[Site]:
     connection.execute("BEGIN")
-    batch = Batch(connection, limits, {})
+    batch = Batch(connection, limits, {}, Recent())
     rows = (SiteRow(row, limits) for row in connection.execute(SQL["every_site"]))
     yield from _cut(replace(row.site, robots=batch.robots_of(row)) for row in rows)
 

@@ -1,10 +1,25 @@
 -- What the frontier asks of the tables in schema.sql. `:lists` come as JSON, so that a batch is one statement.
 
--- name: see
-INSERT OR IGNORE INTO seen SELECT value FROM json_each(?) RETURNING hash;
-
 -- name: known
-SELECT hash FROM seen WHERE hash IN (SELECT value FROM json_each(?));
+SELECT hash FROM json_each(?) CROSS JOIN seen ON hash = value;
+
+-- name: note_recent
+INSERT INTO recent (hashes) VALUES (?);
+
+-- name: recent_since
+SELECT id, hashes FROM recent WHERE id > ? ORDER BY id;
+
+-- name: recent
+SELECT hashes FROM recent ORDER BY id;
+
+-- name: merge_recent
+INSERT OR IGNORE INTO seen SELECT value FROM json_each(?);
+
+-- name: forget_recent
+DELETE FROM recent;
+
+-- name: end_recent
+INSERT INTO recent (id, hashes) VALUES (?, x'');
 
 -- name: name_origins
 INSERT OR IGNORE INTO origins (text) SELECT value FROM json_each(?);
@@ -113,5 +128,8 @@ SELECT name, reason, n FROM counts;
 -- name: note_lines
 CREATE TEMP TABLE lines AS SELECT hash FROM main.queue UNION SELECT hash FROM main.ended;
 
+-- name: note_recent_lines
+CREATE TEMP TABLE latest AS SELECT value AS hash FROM json_each(?);
+
 -- name: bare_hashes
-SELECT hash FROM main.seen EXCEPT SELECT hash FROM temp.lines;
+SELECT hash FROM main.seen UNION SELECT hash FROM temp.latest EXCEPT SELECT hash FROM temp.lines;
