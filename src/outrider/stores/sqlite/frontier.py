@@ -1,10 +1,10 @@
 """The embedded frontier: the port over one SQLite file, shared by all processes of one machine.
 
 `sqlite:///path/frontier.db`, or `sqlite:frontier.db` for a relative path. Options: `synchronous` (normal, full; what
-that means is said in `thread`), `wait` (seconds, for a lock), `cache` (megabytes), `known` (megabytes of hashes
-remembered in front of the file), `recent` (new hashes that wait before they are merged, see `seen`), `max_pages` (of
-4096 bytes; 0 for no limit) and `mmap` (megabytes of the file to read as memory: a quarter faster on large files, but a
-disk that fails then kills the process instead of an act).
+that means is said in `thread`), `wait` (seconds, for a lock), `cache` (megabytes), `known` (megabytes, at most, of
+hashes remembered in front of the file), `recent` (new hashes that wait before they are merged, see `seen`),
+`max_pages` (of 4096 bytes; 0 for no limit) and `mmap` (megabytes of the file to read as memory: a quarter faster on
+large files, but a disk that fails then kills the process instead of an act).
 """
 
 import sqlite3
@@ -48,7 +48,7 @@ class SqliteFrontier:
         self.rules = rules
         self._clock: Clock = clock or SystemClock()
         self._options = options_of(place)
-        self._known = Known(place.number("known", 16))
+        self._known = Known(place.number("known", 128))
         self._recent = Recent(place.number("recent", MOST_RECENT))
         place.end()
         self._origins: dict[str, int] = {}
