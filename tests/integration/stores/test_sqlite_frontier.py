@@ -277,6 +277,7 @@ async def test_a_url_that_makes_no_sense_is_a_configuration_error(url: str, said
 
 HOT = {
     "known": ("[]",),
+    "recent_since": (1,),
     "sites": ("[]",),
     "origins": ("[]",),
     "ready_sites": (1.0, 1),

@@ -21,7 +21,7 @@ from msgspec.json import encode
 from outrider.stores.sqlite.sql import SQL
 
 MOST_RECENT: Final = 1 << 17
-"""Hashes before a merge: about 12 MB of memory in each process, and a merge of a second with ten million URLs known."""
+"""Hashes before a merge: 9 MB of memory in each process, and a merge of a second or two with ten million URLs known."""
 
 
 class Recent:
