@@ -24,6 +24,8 @@ from tests.services.redis import RedisServer
 
 TICK: Final = 1 / os.sysconf("SC_CLK_TCK")
 PAGE: Final = os.sysconf("SC_PAGE_SIZE")
+BLOOM_CAPACITY: Final = 1_000_000
+"""Of the filter: what a URL takes is the whole of it, shared by those that came."""
 
 
 class Place(Struct, frozen=True):
@@ -42,6 +44,8 @@ class Place(Struct, frozen=True):
                 return f"sqlite://{self.base}/{name}.db"
             case "redis":
                 return f"{self.base}?prefix={name}"
+            case "bloom":
+                return f"{self.base}?prefix={name}&dedup=bloom&capacity={BLOOM_CAPACITY}"
             case _:
                 return f"{self.base}?schema={name}"
 
@@ -53,7 +57,7 @@ class Place(Struct, frozen=True):
                 return int(Path("/proc/self/statm").read_text().split()[1]) * PAGE
             case "sqlite":
                 return _sqlite_bytes(Path(self.base) / f"{name}.db")
-            case "redis":
+            case "redis" | "bloom":
                 with Redis.from_url(self.base, protocol=2) as client:
                     return int(client.info("memory")["used_memory"])
             case _:
@@ -71,7 +75,7 @@ class Place(Struct, frozen=True):
             case "sqlite":
                 for path in Path(self.base).glob(f"{name}.db*"):
                     path.unlink()
-            case "redis":
+            case "redis" | "bloom":
                 with Redis.from_url(self.base, protocol=2, socket_timeout=60) as client:
                     client.flushdb()
             case "postgres":
@@ -150,6 +154,12 @@ def _redis(folder: Path) -> Iterator[Place]:
 
 
 @contextmanager
+def _bloom(folder: Path) -> Iterator[Place]:
+    with _redis(folder) as place:
+        yield Place("bloom", place.base, place.server)
+
+
+@contextmanager
 def _postgres(_: Path) -> Iterator[Place]:
     with postgres.running() as server:
         with psycopg.connect(server.url()) as connection:
@@ -161,6 +171,7 @@ _OPENERS: Final[Mapping[str, Callable[[Path], AbstractContextManager[Place]]]] =
     "memory": _memory,
     "sqlite": _sqlite,
     "redis": _redis,
+    "bloom": _bloom,
     "postgres": _postgres,
 }
 BACKENDS: Final = tuple(_OPENERS)

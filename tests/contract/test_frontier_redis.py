@@ -8,9 +8,13 @@ from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 from tests.services.redis import RedisServer
 
+from outrider.errors import StoreError
+from outrider.model.reason import Reason
 from outrider.ports import Clock, FrontierRules
 from outrider.stores.registry import FrontierStore, open_frontier
+from outrider.testing.clock import FakeClock
 from outrider.testing.contracts.frontier import FrontierContract, machine
+from outrider.testing.contracts.frontier.base import RULES, page
 
 
 class TestRedisFrontier(FrontierContract):
@@ -27,13 +31,35 @@ class TestRedisFrontierInBuckets(TestRedisFrontier):
         return open_frontier(f"{self.server.url}?prefix={name}&buckets=7&pool=4", rules, clock)
 
 
-@pytest.mark.parametrize("buckets", [1, 5])
-def test_any_story_has_the_answers_of_the_memory_frontier(redis_server: RedisServer, buckets: int) -> None:
+class TestRedisFrontierByFilter(TestRedisFrontier):
+    """C26: with an error of one in a million, so few URLs are told apart as exactly as by their hashes."""
+
+    def open(self, name: str, rules: FrontierRules, clock: Clock) -> AbstractAsyncContextManager[FrontierStore]:
+        options = "buckets=3&dedup=bloom&capacity=3000&error=0.000001"
+        return open_frontier(f"{self.server.url}?prefix={name}&{options}", rules, clock)
+
+    async def test_a_frontier_can_be_moved_and_moved_again(self, name: str, clock: FakeClock) -> None:
+        """Only while nothing has ended: a filter cannot be listed, and whoever asks it to is told."""
+        async with self.open(name, RULES, clock) as source, self.open(f"{name}b", source.rules, clock) as target:
+            await source.add([page(n) for n in range(4)])
+            first = await self.move(source, target)
+            again = await self.move(source, target)
+            await source.add([], [(page(9).url, Reason.TOO_DEEP)])
+            with pytest.raises(StoreError, match="in a Bloom filter"):
+                await self.move(source, target)
+            after = await target.census()
+
+        assert (first, again) == (4, 0)
+        assert (after.discovered, after.pending) == (4, 4)
+
+
+@pytest.mark.parametrize("options", ["buckets=1", "buckets=5", "buckets=2&dedup=bloom&capacity=100&error=0.000001"])
+def test_any_story_has_the_answers_of_the_memory_frontier(redis_server: RedisServer, options: str) -> None:
     def open_store(name: str, rules: FrontierRules, clock: Clock) -> AbstractAsyncContextManager[FrontierStore]:
-        return open_frontier(f"{redis_server.url}?prefix={name}&buckets={buckets}", rules, clock)
+        return open_frontier(f"{redis_server.url}?prefix={name}&{options}", rules, clock)
 
     examples = int(os.environ.get("CONTRACT_EXAMPLES", "40"))
 
     run_state_machine_as_test(machine(open_store), settings=settings(max_examples=examples, deadline=None))
 
-    print(f"redis, {buckets} buckets: {examples} stories")
+    print(f"redis, {options}: {examples} stories")

@@ -40,8 +40,10 @@ def stats(
     from outrider.cli.loop import run  # noqa: PLC0415 - the same
 
     rules = _rules(profile, config, assignments)
-    census = run(acts.census_of(url, rules))
+    census, loss = run(acts.census_of(url, rules))
     _print_census(census, as_json=as_json)
+    if loss:
+        typer.echo(f"dedup: {loss}", err=as_json)
     return ExitCode.OK
 
 

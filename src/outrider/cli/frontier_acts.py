@@ -4,7 +4,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Protocol, runtime_checkable
 
 from outrider.errors import ConfigError
 from outrider.model.ledger import Census
@@ -18,9 +18,19 @@ if TYPE_CHECKING:
     from outrider.ops.migrate import Statistics
 
 
-async def census_of(url: str, rules: FrontierRules) -> Census:
+@runtime_checkable
+class Lossy(Protocol):
+    """A store that may have been told to take some new URLs for known."""
+
+    @property
+    def expected_loss(self) -> object | None: ...
+
+
+async def census_of(url: str, rules: FrontierRules) -> tuple[Census, str]:
+    """The counts, and what is lost by the store's way to tell new URLs from known; nothing when it is exact."""
     async with _there(url, rules) as store:
-        return await store.census()
+        loss = store.expected_loss if isinstance(store, Lossy) else None
+        return await store.census(), str(loss or "")
 
 
 async def export_to(out: BinaryIO, url: str, rules: FrontierRules) -> int:

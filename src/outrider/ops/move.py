@@ -6,6 +6,7 @@ again and finishes. The source is only read. Nobody may work on either side mean
 
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -36,6 +37,13 @@ class Report(Struct, frozen=True):
     differences: tuple[str, ...]
 
 
+@runtime_checkable
+class Filtering(Protocol):
+    """A source that may know URLs which it cannot list: so many."""
+
+    async def unlisted(self) -> int: ...
+
+
 @asynccontextmanager
 async def open_target(url: str, rules: FrontierRules, source: Source) -> AsyncIterator[FrontierStore]:
     """A new store takes over the source's identity; one that has a seed of its own keeps it, and `move` judges."""
@@ -62,6 +70,11 @@ async def move(
     before = await source.census()
     if before.leased:
         raise ConfigError(f"the source has {before.leased} sites lent to workers; stop them, or wait for their leases")
+    if isinstance(source, Filtering) and (unlisted := await source.unlisted()):
+        raise ConfigError(
+            f"{unlisted:,} URLs of the source are in a Bloom filter, which has no list of them: the target would take "
+            "them for new"
+        )
     await _check_identity(source, target)
     progress = Progress(total=before.discovered)
     async for sites in source.sites():

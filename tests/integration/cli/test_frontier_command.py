@@ -375,3 +375,18 @@ def test_a_file_that_may_only_be_read_is_named(tmp_path: Path, capsys: pytest.Ca
     said = capsys.readouterr().err
     assert (before, code, said.count("\n")) == (0, 6, 1)
     assert "may only be read" in said or "cannot be opened" in said
+
+
+async def test_what_a_filter_loses_is_said_with_the_counts(outrider: Run, redis_server: RedisServer) -> None:
+    """H2-17, S2-19, C26."""
+    url = f"redis://:{PASSWORD}@127.0.0.1:{redis_server.port}/0?prefix={uuid4().hex}"
+    async with open_frontier(f"{url}&dedup=bloom&capacity=5000", RULES) as frontier:
+        await frontier.add([Task(Url("http://example.com/"))])
+
+    code, said, _ = await outrider("frontier", "stats", url)
+    _, as_json, beside = await outrider("frontier", "stats", url, "--json")
+
+    loss = "dedup: bloom, 1 of 1,000 new URLs is taken for known at 5,000 (a filter of ours)\n"
+    assert code == 0
+    assert said.endswith(loss)
+    assert (json.loads(as_json)["discovered"], beside) == (1, loss)

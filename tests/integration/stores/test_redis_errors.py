@@ -124,7 +124,10 @@ async def test_a_store_of_another_schema_is_refused(start_redis: StartRedis) -> 
         ("redis://127.0.0.1/x", "not a database"),
         ("redis+cluster://127.0.0.1/3", "a cluster has no databases"),
         ("redis://127.0.0.1/0?prefix={}", "without braces"),
-        ("redis://127.0.0.1/0?colour=red", "no such option: colour; it knows buckets, known, pool, prefix, timeout"),
+        (
+            "redis://127.0.0.1/0?colour=red",
+            "no such option: colour; it knows buckets, capacity, dedup, error, known, pool, prefix, timeout",
+        ),
     ],
 )
 async def test_an_option_that_cannot_be_is_named(path: str, said: str) -> None:

@@ -11,6 +11,7 @@ from outrider.model.url import Url
 from outrider.ports import FrontierRules
 from outrider.stores.agreement import in_force, made_under, with_seed
 from outrider.stores.place import Place
+from outrider.stores.redis.dedup import Bloom, Dedup
 from outrider.stores.redis.server import Server, is_cluster
 
 SCHEMA: Final = 1
@@ -32,12 +33,16 @@ class Origins(Struct, frozen=True):
     buckets: int
     rules: dict[str, str]
     spills: bool = False
+    bloom: Bloom | None = None
 
 
 class Buckets:
-    def __init__(self, number: int, rules: FrontierRules) -> None:
+    """`bloom` is the filter by which URLs are known; None when all their hashes are kept."""
+
+    def __init__(self, number: int, rules: FrontierRules, bloom: Bloom | None = None) -> None:
         self.number = number
         self.every = range(number)
+        self.bloom = bloom
         self._site_by = rules.site_by
 
     def of_site(self, site: str) -> int:
@@ -52,24 +57,43 @@ class Buckets:
         return url.site(self._site_by)
 
 
+class Wanted(Struct, frozen=True):
+    """What the URL of a store asks for; no `buckets` (0) means those that the store has."""
+
+    buckets: int
+    dedup: Dedup
+    spills: bool = False
+
+
 async def open_buckets(
-    server: Server, place: Place, rules: FrontierRules, prefix: str, wanted: int, *, spills: bool = False
+    server: Server, place: Place, rules: FrontierRules, wanted: Wanted
 ) -> tuple[Buckets, FrontierRules]:
     """Make the store, or check that it is one that these rules can use; with the rules in force."""
-    number = wanted or (ON_A_CLUSTER if is_cluster(place) else ON_ONE_SERVER)
-    key = f"{{{prefix}}}:made"
-    # Of many who come at once the first one's seed stays; those that the others drew are forgotten.
-    ours = Origins(SCHEMA, number, made_under(with_seed(rules)), spills)
-    await server.command("SET", key, to_json(ours), "NX")
+    key = f"{{{server.prefix}}}:made"
     stored = await server.command("GET", key)
+    if stored is None:
+        # Of many who come at once the first one's seed stays; those that the others drew are forgotten.
+        await server.command("SET", key, to_json(await _origins(server, place, rules, wanted)), "NX")
+        stored = await server.command("GET", key)
     schema = from_json(stored, Version).schema
     if schema != SCHEMA:
         raise SchemaMismatch(f"{place}: the store was made with schema {schema}; this program reads {SCHEMA}")
     made = from_json(stored, Origins)
-    if made.spills != spills:
+    if made.spills != wanted.spills:
         scheme = "redis+files:" if made.spills else "redis:"
         raise ConfigError(f"{place}: the store was made as {scheme}; move it, or open it so")
-    if wanted and made.buckets != wanted:
+    if wanted.buckets and made.buckets != wanted.buckets:
         raise ConfigError(f"{place}: the store was made with buckets={made.buckets}, which cannot be changed")
+    wanted.dedup.check(place, made.bloom)
     agreed = in_force(place, made.rules, rules)
-    return Buckets(made.buckets, agreed), agreed
+    if made.bloom is not None:
+        server.constants["BLOOM"] = made.bloom.constant(made.buckets)
+    return Buckets(made.buckets, agreed, made.bloom), agreed
+
+
+async def _origins(server: Server, place: Place, rules: FrontierRules, wanted: Wanted) -> Origins:
+    number = wanted.buckets or (ON_A_CLUSTER if is_cluster(place) else ON_ONE_SERVER)
+    bloom = wanted.dedup.made(has_module=False)
+    if bloom is not None:
+        bloom = wanted.dedup.made(has_module=await server.has_command("BF.RESERVE"))
+    return Origins(SCHEMA, number, made_under(with_seed(rules)), wanted.spills, bloom)

@@ -28,7 +28,9 @@ from outrider.stores.known import Known
 from outrider.stores.place import Place
 from outrider.stores.redis import packing
 from outrider.stores.redis.accounts import Claim, Writer, counter_of
-from outrider.stores.redis.buckets import Buckets, open_buckets
+from outrider.stores.redis.buckets import Buckets, Wanted, open_buckets
+from outrider.stores.redis.census import count_all
+from outrider.stores.redis.dedup import Dedup
 from outrider.stores.redis.heads import Head, merge, read_heads, recovery_of
 from outrider.stores.redis.ledger import RedisLedger
 from outrider.stores.redis.proposals import UNCHECKED, Proposals
@@ -49,11 +51,12 @@ async def reach(
     timeout = place.number("timeout", 30)
     wanted = place.number("buckets", 0, least=0)
     known = place.number("known", 16)
+    dedup = Dedup.of(place)
     place.end()
     if not prefix or set(prefix) & set("{}"):
         raise ConfigError(f"{place}: prefix={prefix!r}; expected a name without braces")
     async with connect(place, prefix=prefix, pool=pool, timeout=timeout, head=head) as server:
-        buckets, agreed = await open_buckets(server, place, rules, prefix, wanted, spills=head is not None)
+        buckets, agreed = await open_buckets(server, place, rules, Wanted(wanted, dedup, spills=head is not None))
         yield server, buckets, agreed, known
 
 
@@ -139,28 +142,7 @@ class RedisFrontier(RedisLedger):
         return count
 
     async def census(self) -> Census:
-        calls = {bucket: ("HGETALL", self.server.key(bucket, "c")) for bucket in self.buckets.every}
-        counts: defaultdict[str, int] = defaultdict(int)
-        for reply in (await self.server.command_each(calls)).values():
-            for name, value in reply.items():
-                counts[name.decode()] += int(value)
-        reasons: dict[str, dict[Reason, int]] = {"s": {}, "d": {}}
-        for name, value in counts.items():
-            state, colon, reason = name.partition(":")
-            if colon and state in reasons and value:
-                reasons[state][Reason(reason)] = value
-        return Census(
-            discovered=counts["k:known"] + counts["x:known"],
-            pending=counts["pending"],
-            waiting=counts["waiting"],
-            fetched=counts["fetched"],
-            alias=counts["alias"],
-            skipped=reasons["s"],
-            dead=reasons["d"],
-            sites=counts["sites"],
-            leased=counts["leased"],
-            stale=counts["stale"],
-        )
+        return await count_all(self.server, self.buckets)
 
     # what the methods above are made of
 

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Final
 
+from outrider.errors import StoreError
 from outrider.model.ledger import Entry, Filter, State
 from outrider.model.reason import Reason
 from outrider.model.site import Site
@@ -18,6 +19,8 @@ from outrider.ports import Clock, FrontierRules
 from outrider.stores.redis import packing
 from outrider.stores.redis.accounts import counter_of
 from outrider.stores.redis.buckets import Buckets
+from outrider.stores.redis.census import count_all
+from outrider.stores.redis.dedup import Bloom
 from outrider.stores.redis.server import Argument, Server
 
 _BATCH: Final = 1_000
@@ -68,7 +71,28 @@ class RedisLedger:
             async for lines in self.lines(bucket, wanted):
                 yield [entry for _, entry in lines]
 
+    @property
+    def expected_loss(self) -> Bloom | None:
+        """What the choice of a filter costs; None when every URL is told apart exactly."""
+        return self.buckets.bloom
+
+    async def unlisted(self) -> int:
+        """How many URLs are known and cannot be listed: in a filter, all that have no line."""
+        if self.buckets.bloom is None:
+            return 0
+        lines = 0
+        async for entries in self.entries():
+            lines += len(entries)
+        return max(0, (await count_all(self.server, self.buckets)).discovered - lines)
+
     async def hashes(self) -> AsyncIterator[list[int]]:
+        """Raises `StoreError` when there are some and they are in a filter."""
+        if self.buckets.bloom is not None:
+            if forgotten := await self.unlisted():
+                raise StoreError(
+                    f"the hashes of {forgotten:,} URLs that have ended are in a Bloom filter: no list has them"
+                )
+            return
         for bucket in self.buckets.every:
             lined = await self._lined(bucket)
             async for names in self._site_names(bucket):

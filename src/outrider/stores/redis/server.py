@@ -49,20 +49,22 @@ class _TlsConnection(_Packed, SSLConnection):
 class Script:
     """One act, with what all of them share in front. Acts of queues that have a `head` are in a folder of their own."""
 
-    def __init__(self, name: str, head: int | None = None) -> None:
+    def __init__(self, name: str, constants: Mapping[str, str]) -> None:
         folder = files("outrider.stores.redis") / "lua"
         act = folder / f"{name}.lua"
-        if head is not None and not act.is_file():
+        if not act.is_file():
             act = files("outrider.stores.redis_files") / "lua" / f"{name}.lua"
-        front = f"local HEAD = {'false' if head is None else head}"
-        self.text = f"{front}\n{(folder / 'bucket.lua').read_text()}\n{act.read_text()}"
+        known = folder / ("known.lua" if constants["BLOOM"] == "false" else "filter.lua")
+        front = "".join(f"local {constant} = {value}\n" for constant, value in constants.items())
+        self.text = front + "\n".join(part.read_text() for part in (folder / "bucket.lua", known, act))
         self.sha1 = hashlib.sha1(self.text.encode(), usedforsecurity=False).hexdigest()
 
 
 class Server:
     """`era` changes whenever the server may have been restarted or replaced since: a line broke, or is new.
 
-    `head` is how many tasks of a queue are kept here, when the rest goes to files; None when nothing does.
+    `head` is how many tasks of a queue are kept here, when the rest goes to files; None when nothing does. `constants`
+    stand in front of every script, and must be there before the first call.
     """
 
     def __init__(self, place: Place, prefix: str, pool: int, timeout: float, head: int | None = None) -> None:
@@ -70,7 +72,7 @@ class Server:
         self._client = _cluster(place, pool, timeout) if is_cluster(place) else self._single(place, pool, timeout)
         self._place = place
         self.prefix = prefix
-        self._head = head
+        self.constants = {"HEAD": "false" if head is None else str(head), "BLOOM": "false"}
         self._room = asyncio.Semaphore(pool)
         self._scripts: dict[str, Script] = {}
 
@@ -82,10 +84,15 @@ class Server:
             async with self._room:
                 return await self._client.execute_command(*words)
 
+    async def has_command(self, name: str) -> bool:
+        """Does the server know this command of a module?"""
+        found: list[object] = await self.command("COMMAND INFO", name)
+        return bool(found) and found[0] is not None
+
     async def call(self, name: str, bucket: int, arguments: Arguments) -> Any:  # noqa: ANN401 - the script's answer
         script = self._scripts.get(name)
         if script is None:
-            script = self._scripts[name] = Script(name, self._head)
+            script = self._scripts[name] = Script(name, self.constants)
         key = self.key(bucket, "c")
         with self._translated():
             async with self._room:

@@ -1,13 +1,13 @@
--- What is in a bucket? This file stands in front of every other script of the folder.
+-- What is in a bucket? This file stands in front of every act of the folder, with `known.lua` or `filter.lua` between.
 --
 -- A bucket is a set of sites. All its keys share the hash tag {prefix:n}, so that a script may touch any of them, on one
 -- server and on a cluster. KEYS[1] is always <bucket>:c, and the other names are made from it:
 --
 --   <bucket>:c              hash    counters: k:known and k:sets, x:known and x:sets, strays, sites, leased, stale,
 --                                   serial, pending, waiting, fetched, alias, s:<reason> (skipped), d:<reason> (dead)
---   <bucket>:k:<i>          set     identity hashes of all URLs of the bucket's sites, as whole numbers (see `names`)
---   <bucket>:x:<i>          set     strays: identity hashes that were restored without their URL, so without a site
---   <bucket>:p              set     names among k that were claimed for an account that may still be refused
+--   <bucket>:k:…                    identity hashes of all URLs of the bucket's sites (see `known.lua`, `filter.lua`)
+--   <bucket>:x:…                    strays: identity hashes that were restored without their URL, so without a site
+--   <bucket>:p              set     names that were claimed for an account that may still be refused
 --   <bucket>:s              hash    site -> the numbers that are decided with here, packed (see the fields below)
 --   <bucket>:d              hash    site -> what only its holder needs; opaque here, absent until the first visit
 --   <bucket>:o              hash    site -> its robots.txt files; opaque here, and apart because they are large
@@ -23,7 +23,8 @@
 --                                   or, behind "\255@", the site whose queue holds a page that took a name in this bucket
 --
 -- An item is its sequence number (MessagePack, so that bytes sort as numbers) and a tail that is opaque here.
--- HEAD is set in front of this file: how long a queue may be here, the rest being in files; false when all of it is here.
+-- Constants stand in front of this file. HEAD: how long a queue may be here, the rest being in files; false when all of it
+-- is here. BLOOM: the filter of this store, see `filter.lua`; false when all hashes are kept.
 -- Numbers go back as text of 17 digits: tostring() would lose the microseconds.
 
 local call = redis.call
@@ -61,60 +62,6 @@ end
 local function write_counts()
   for counter, by in pairs(changes) do
     if by ~= 0 then call('HINCRBY', KEYS[1], counter, by) end
-  end
-end
-
--- Which URLs are known? Sets that stay small enough (512) to be kept as sorted arrays of 8-byte numbers. Their number
--- grows with the data, one at a time (linear hashing): on average FULL in each, at most twice that before its split.
-
-local FULL = 200
-
-local function names(family)
-  local got = call('HMGET', KEYS[1], family .. ':known', family .. ':sets')
-  local sets, half = tonumber(got[2] or 1), 1
-  while half * 2 <= sets do half = half * 2 end
-  return {family = family, key = base .. family .. ':', known = tonumber(got[1] or 0), sets = sets, half = half}
-end
-
-local function set_of(known, hash)
-  local i = tonumber(string.sub(hash, -9)) % (known.half * 2)
-  if i >= known.sets then i = i - known.half end
-  return known.key .. i
-end
-
-local function split(known)
-  local old, new = known.key .. (known.sets - known.half), known.key .. known.sets
-  local stay, go = {}, {}
-  for _, hash in ipairs(call('SMEMBERS', old)) do
-    local i = tonumber(string.sub(hash, -9)) % (known.half * 2)
-    local side = i == known.sets and go or stay
-    side[#side + 1] = hash
-  end
-  call('DEL', old)
-  if #stay > 0 then call('SADD', old, unpack(stay)) end
-  if #go > 0 then call('SADD', new, unpack(go)) end
-  known.sets = known.sets + 1
-  if known.sets == known.half * 2 then known.half = known.sets end
-  count(known.family .. ':sets', known.sets == 2 and 2 or 1)
-end
-
-local function knows(known, hash)
-  return call('SISMEMBER', set_of(known, hash), hash) == 1
-end
-
--- True when it was new.
-local function learn(known, hash)
-  if call('SADD', set_of(known, hash), hash) == 0 then return false end
-  known.known = known.known + 1
-  count(known.family .. ':known', 1)
-  if known.known > FULL * known.sets then split(known) end
-  return true
-end
-
-local function forget(known, hash)
-  if call('SREM', set_of(known, hash), hash) == 1 then
-    known.known = known.known - 1
-    count(known.family .. ':known', -1)
   end
 end
 

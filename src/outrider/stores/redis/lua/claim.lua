@@ -13,18 +13,16 @@ local sign = take()
 while sign do
   local hash, holder = take(), take()
   local is_free = false
-  if sign == '+' or sign == '?' then
-    is_free = learn(known, hash)
-    if is_free and sign == '?' then call('SADD', base .. 'p', hash) end
-    if is_free then count('fetched', 1) end
-    if is_free and holder ~= '' then call('HSET', base .. 'e', hash, '\255@' .. holder) end
-  else
-    call('SREM', base .. 'p', hash)
-  end
-  if sign == '-' then
-    forget(known, hash)
+  if sign == '=' then
+    keep_claim(known, hash)
+  elseif sign == '-' then
+    drop_claim(known, hash)
     count('fetched', -1)
     call('HDEL', base .. 'e', hash)
+  else
+    if sign == '+' then is_free = learn(known, hash) else is_free = claim(known, hash) end
+    if is_free then count('fetched', 1) end
+    if is_free and holder ~= '' then call('HSET', base .. 'e', hash, '\255@' .. holder) end
   end
   answers[#answers + 1] = is_free and '1' or '0'
   sign = take()
