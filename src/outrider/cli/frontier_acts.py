@@ -89,7 +89,7 @@ async def migrate_from(
 async def _there(url: str, rules: FrontierRules) -> AsyncIterator[FrontierStore]:
     """A store to read from: whoever mistypes the name of a file must not be shown a new, empty one."""
     _check_file(Place(url))
-    async with open_frontier(url, rules) as store:
+    async with open_frontier(url, rules, must_exist=True) as store:
         yield store
 
 

@@ -100,8 +100,12 @@ def written_back(stored: Site, given: Site) -> Site:
 
 
 def restored(stored: Site, given: Site) -> Site:
-    """The site as another store knew it, over what this one may know already."""
-    return replace(written_back(stored, given), excluded=stored.excluded or given.excluded)
+    """The site as another store knew it, over what this one may know already.
+
+    What it admitted is said by the site alone: of the ended ones a compact store has no line that could be counted.
+    """
+    admitted = max(stored.admitted, given.admitted)
+    return replace(written_back(stored, given), admitted=admitted, excluded=stored.excluded or given.excluded)
 
 
 def rested(site: Site, deadline: float) -> Site:

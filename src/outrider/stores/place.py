@@ -11,9 +11,12 @@ _PASSWORD: Final = re.compile(r":.*@", re.DOTALL)
 
 
 class Place:
-    """Where a store is: `redis://user:secret@host:6379/0?pool=20`. Its text never shows the password."""
+    """Where a store is: `redis://user:secret@host:6379/0?pool=20`. Its text never shows the password.
 
-    def __init__(self, url: str) -> None:
+    With `must_exist` a backend that finds no store there makes none, and raises `ConfigError`.
+    """
+
+    def __init__(self, url: str, *, must_exist: bool = False) -> None:
         try:
             parts = urlsplit(url)
             self.port = parts.port
@@ -21,6 +24,7 @@ class Place:
             # What the parser complains about may be a part of the password, so it is not quoted.
             raise ConfigError(f"{_hidden(url)!r} is not a store URL: its host or port cannot be read") from error
         self.url = url
+        self.must_exist = must_exist
         self.scheme = parts.scheme
         self.host = parts.hostname or ""
         self.user = unquote(parts.username or "")

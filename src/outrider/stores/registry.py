@@ -52,14 +52,14 @@ class FrontierBackend(Protocol):
 
 
 def open_frontier(
-    url: str, rules: FrontierRules, clock: Clock | None = None
+    url: str, rules: FrontierRules, clock: Clock | None = None, *, must_exist: bool = False
 ) -> AbstractAsyncContextManager[FrontierStore]:
     """Open the frontier that `url` names. With `clock` the store's own clock is not asked: that is for tests.
 
-    Raises `ConfigError` for a scheme or an option that nobody knows, `OutriderError` for a missing driver, and
-    `StoreError` when the store cannot be used.
+    Where there is none it is made, unless it `must_exist`. Raises `ConfigError` then, and for a scheme or an option
+    that nobody knows, `OutriderError` for a missing driver, and `StoreError` when the store cannot be used.
     """
-    place = Place(url)
+    place = Place(url, must_exist=must_exist)
     backend = cast("FrontierBackend", backend_for(place, "frontier", FRONTIERS, "outrider.frontiers"))
     return backend.open(place, rules, clock)
 

@@ -331,7 +331,6 @@ class MemoryFrontier:
         is_aside = known is not None and known.site.set_aside and entry.reason is Reason.SITE_UNREACHABLE
         if entry.task is not None and (entry.state in {State.PENDING, State.WAITING} or is_aside):
             queue = self._queue(entry.site)
-            queue.site = replace(queue.site, admitted=queue.site.admitted + 1)
             self._owe(key, replace(entry.task, sequence=queue.next_sequence()), queue)
             self._line_up(queue)
         else:

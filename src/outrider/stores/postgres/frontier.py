@@ -42,7 +42,10 @@ class PostgresFrontier(PostgresLedger):
     @classmethod
     @asynccontextmanager
     async def open(cls, place: Place, rules: FrontierRules, clock: Clock | None) -> AsyncIterator[Self]:
-        async with Database.open(place, partial(prepare, rules=rules)) as (database, agreed):
+        async with Database.open(place, partial(prepare, rules=rules, must_exist=place.must_exist)) as (
+            database,
+            agreed,
+        ):
             yield cls(database, agreed, clock)
 
     async def add(self, tasks: Sequence[Task], refused: Sequence[tuple[Url, Reason]] = ()) -> list[Added]:
@@ -295,7 +298,6 @@ def _restore_entry(work: Work, key: int, entry: Entry) -> None:
     row = work.sites.get(entry.site)
     aside = row is not None and row.site.set_aside and entry.reason is Reason.SITE_UNREACHABLE
     if row is not None and (entry.state in {State.PENDING, State.WAITING} or (aside and entry.task is not None)):
-        row.site = replace(row.site, admitted=row.site.admitted + 1)
         # A line that is owed has a task; if it has none, its URL is all that a visit needs.
         work.insert_owed(key, replace(entry.task or Task(entry.url), sequence=row.next_sequence()), row)
     else:

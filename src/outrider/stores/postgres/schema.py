@@ -4,7 +4,7 @@ from typing import Final
 
 from psycopg import sql
 
-from outrider.errors import SchemaMismatch
+from outrider.errors import ConfigError, SchemaMismatch
 from outrider.ports import FrontierRules
 from outrider.stores.agreement import in_force, made_under, with_seed
 from outrider.stores.postgres.database import Connection
@@ -13,11 +13,15 @@ from outrider.stores.postgres.statements import SCHEMA
 VERSION: Final = 1
 
 
-async def prepare(connection: Connection, schema: str, rules: FrontierRules) -> FrontierRules:
+async def prepare(
+    connection: Connection, schema: str, rules: FrontierRules, *, must_exist: bool = False
+) -> FrontierRules:
     """The rules in force. All or nothing, by one at a time: many workers start at once."""
     async with connection.transaction():
         await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 7))", [f"outrider {schema}"])
         if not await _is_there(connection, schema):
+            if must_exist:
+                raise ConfigError(f"there is no frontier in schema {schema}")
             # Asked first, since a user who may not create schemas may well use one that was made for them.
             await connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema)))
             await connection.execute(SCHEMA)

@@ -72,6 +72,8 @@ async def open_buckets(
     key = f"{{{server.prefix}}}:made"
     stored = await server.command("GET", key)
     if stored is None:
+        if place.must_exist:
+            raise ConfigError(f"{place}: there is no frontier under the prefix {server.prefix!r}")
         # Of many who come at once the first one's seed stays; those that the others drew are forgotten.
         await server.command("SET", key, to_json(await _origins(server, place, rules, wanted)), "NX")
         stored = await server.command("GET", key)

@@ -115,7 +115,7 @@ class RedisLedger:
         for site in sites:
             pace = site.pace
             front: list[Argument] = ["S", site.key, site.not_before, pace.full_at, pace.interval, pace.burst]
-            flags: list[Argument] = [int(site.set_aside), int(site.excluded)]
+            flags: list[Argument] = [site.admitted, int(site.set_aside), int(site.excluded)]
             back: list[Argument] = [packing.pack_details(site), packing.pack_robots(site)]
             calls[self.buckets.of_site(site.key)] += [*front, *flags, *back]
         await self._look_for_strays()

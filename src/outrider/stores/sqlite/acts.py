@@ -235,7 +235,8 @@ class Acts:
         for site in sites:
             row = self._batch.sites[site.key]
             was_aside = row.site.set_aside
-            row.write(restored(row.site, site))
+            row.write(restored(replace(row.site, admitted=row.admitted), site))
+            row.admitted = row.site.admitted
             self._batch.tally_aside(row, was_aside=was_aside)
 
     def restore(self, entries: Sequence[Entry]) -> int:
@@ -259,7 +260,6 @@ class Acts:
         if row is None or entry.task is None or not is_owed:
             self._batch.end(key, entry)
             return
-        row.admitted += 1
         self._owe(row, key, entry.task, row.next_sequence())
 
     def restore_hashes(self, hashes: Sequence[int]) -> int:

@@ -1,7 +1,7 @@
 -- Write what another store gave out. What is known is left alone, so that it may be repeated.
 --
 -- ARGV: interval and burst of a new site; then for each
---   a site:            S site not_before full_at interval burst aside excluded details robots
+--   a site:            S site not_before full_at interval burst admitted aside excluded details robots
 --   an owed task:      O site claimed hash priority due tail
 --   an ended URL:      E site claimed hash counter line       line is '' when it cannot be revived
 --   a task set aside:  A site claimed hash priority due tail line   owed if its site is set aside here too, else ended
@@ -29,6 +29,8 @@ function readers.S()
   s[NOT_BEFORE] = math.max(s[NOT_BEFORE], tonumber(take()))
   s[FULL_AT] = math.max(s[FULL_AT], tonumber(take()))
   s[INTERVAL], s[BURST] = tonumber(take()), tonumber(take())
+  -- The site says how many it admitted; the entries that follow are among them, and those without a line, too.
+  s[ADMITTED] = math.max(s[ADMITTED], tonumber(take()))
   set_aside(site, s, take() == '1')
   if take() == '1' and s[FLAGS] < 2 then s[FLAGS] = s[FLAGS] + 2 end
   write_details(site, take(), take())
@@ -37,7 +39,6 @@ function readers.S()
 end
 
 local function owe_restored(site, s, priority, due, tail)
-  s[ADMITTED] = s[ADMITTED] + 1
   owe(site, s, tonumber(priority), tonumber(due), next_sequence(s) .. tail)
 end
 
