@@ -5,6 +5,7 @@ import shutil
 import socket
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final, Self
 
@@ -85,35 +86,51 @@ class RedisServer:
 
 
 class RedisClusterNodes:
-    """Three masters that share the slots."""
+    """Three masters that share the slots; with `replicas`, each has one that takes over when it is gone."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
-        cluster = ("--cluster-enabled", "yes", "--cluster-node-timeout", "2000", *options)
-        self.nodes = [RedisServer(folder / str(number), *cluster) for number in range(3)]
+    def __init__(self, folder: Path, *options: str, replicas: bool = False) -> None:
+        # Where nobody takes over, a node that a busy machine keeps waiting must not be taken for a lost one.
+        patience = "2000" if replicas else "8000"
+        cluster = ("--cluster-enabled", "yes", "--cluster-node-timeout", patience, *options)
+        self.nodes = [RedisServer(folder / str(number), *cluster) for number in range(6 if replicas else 3)]
+        self.masters, self.replicas = self.nodes[:3], self.nodes[3:]
 
     @property
     def url(self) -> str:
         return f"redis+cluster://127.0.0.1:{self.nodes[0].port}"
 
     def start(self) -> Self:
-        share = -(-16_384 // len(self.nodes))
+        share = -(-16_384 // len(self.masters))
         for number, node in enumerate(self.nodes):
             node.start()
             with node.client() as client:
-                last = min(16_384, (number + 1) * share) - 1
-                client.execute_command("CLUSTER ADDSLOTSRANGE", number * share, last)
+                if node in self.masters:
+                    last = min(16_384, (number + 1) * share) - 1
+                    client.execute_command("CLUSTER ADDSLOTSRANGE", number * share, last)
                 client.execute_command("CLUSTER SET-CONFIG-EPOCH", number + 1)
-                client.execute_command("CLUSTER MEET", "127.0.0.1", self.nodes[0].port)
+                for other in self.nodes[:number]:
+                    client.execute_command("CLUSTER MEET", "127.0.0.1", other.port)
         self.wait_until_whole()
+        for master, replica in zip(self.masters, self.replicas, strict=False):
+            with master.client() as client, replica.client() as its_client:
+                its_client.execute_command("CLUSTER REPLICATE", client.execute_command("CLUSTER MYID"))
+        _wait(lambda: all(self._is_followed(master) for master in self.masters) or not self.replicas)
         return self
 
     def wait_until_whole(self) -> None:
-        until = time.monotonic() + _PATIENCE
-        while time.monotonic() < until:
-            if all(self._is_whole(node) for node in self.nodes):
-                return
-            time.sleep(0.05)
-        raise RuntimeError("the cluster did not come together")
+        """As each node sees it, and no node waits for another: a node that came back is known to have by all."""
+        _wait(lambda: all(self._is_whole(node) for node in self.nodes if node.process is not None))
+
+    def wait_until_promoted(self, replica: RedisServer) -> None:
+        def is_master() -> bool:
+            with replica.client() as client:
+                return bool(client.info("replication")["role"] == "master")
+
+        _wait(is_master)
+
+    def _is_followed(self, master: RedisServer) -> bool:
+        with master.client() as client:
+            return bool(client.execute_command("WAIT", 1, 100) == 1)
 
     def stop(self) -> None:
         for node in self.nodes:
@@ -124,3 +141,12 @@ class RedisClusterNodes:
             info = client.execute_command("CLUSTER INFO")
         text = info.decode() if isinstance(info, bytes) else "\n".join(f"{key}:{value}" for key, value in info.items())
         return "cluster_state:ok" in text and f"cluster_known_nodes:{len(self.nodes)}" in text
+
+
+def _wait(condition: Callable[[], object]) -> None:
+    until = time.monotonic() + _PATIENCE
+    while time.monotonic() < until:
+        if condition():
+            return
+        time.sleep(0.05)
+    raise RuntimeError("the cluster did not come together")

@@ -126,7 +126,7 @@ async def test_a_store_of_another_schema_is_refused(start_redis: StartRedis) -> 
         ("redis://127.0.0.1/0?prefix={}", "without braces"),
         (
             "redis://127.0.0.1/0?colour=red",
-            "no such option: colour; it knows buckets, capacity, dedup, error, known, pool, prefix, timeout",
+            "no such option: colour; it knows buckets, capacity, dedup, error, known, pool, prefix, replicas, timeout",
         ),
     ],
 )

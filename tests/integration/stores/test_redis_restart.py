@@ -114,7 +114,9 @@ async def test_a_lost_node_of_a_cluster_is_worth_waiting_for(redis_cluster: Redi
         redis_cluster.wait_until_whole()
         await until_available(frontier)
         after = await frontier.census()
+        known = await frontier.knows([page(n, site).url for site in sites for n in range(3)])
         lent = await frontier.lease(sites=100, tasks=9, seconds=60)
 
     assert after == before
+    assert all(known)
     assert sorted(lease.site.key for lease in lent.leases) == sorted(sites)

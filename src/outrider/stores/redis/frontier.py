@@ -51,11 +51,12 @@ async def reach(
     timeout = place.number("timeout", 30)
     wanted = place.number("buckets", 0, least=0)
     known = place.number("known", 16)
+    replicas = place.number("replicas", 0, least=0)
     dedup = Dedup.of(place)
     place.end()
     if not prefix or set(prefix) & set("{}"):
         raise ConfigError(f"{place}: prefix={prefix!r}; expected a name without braces")
-    async with connect(place, prefix=prefix, pool=pool, timeout=timeout, head=head) as server:
+    async with connect(place, prefix=prefix, pool=pool, timeout=timeout, head=head, replicas=replicas) as server:
         buckets, agreed = await open_buckets(server, place, rules, Wanted(wanted, dedup, spills=head is not None))
         yield server, buckets, agreed, known
 

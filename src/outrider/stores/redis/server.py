@@ -26,6 +26,8 @@ Replies: TypeAlias = dict[int, Any]
 
 _PASSING: Final = ("BUSY", "LOADING", "MASTERDOWN", "NOREPLICAS", "UNBLOCKED", "CLUSTERDOWN", "TRYAGAIN", "READONLY")
 """First words of answers to a server that is in trouble, starting, or failing over."""
+_READING: Final = frozenset({"know", "peek", "read", "short"})
+"""Acts that change nothing."""
 _WAIT_FOR_CONNECTION: Final = 30.0
 
 
@@ -64,14 +66,19 @@ class Server:
     """`era` changes whenever the server may have been restarted or replaced since: a line broke, or is new.
 
     `head` is how many tasks of a queue are kept here, when the rest goes to files; None when nothing does. `constants`
-    stand in front of every script, and must be there before the first call.
+    stand in front of every script, and must be there before the first call. What a script wrote is only answered for
+    once so many `replicas` have it.
     """
 
-    def __init__(self, place: Place, prefix: str, pool: int, timeout: float, head: int | None = None) -> None:
+    def __init__(
+        self, place: Place, prefix: str, pool: int, timeout: float, head: int | None = None, replicas: int = 0
+    ) -> None:
         self.era = 0
         self._client = _cluster(place, pool, timeout) if is_cluster(place) else self._single(place, pool, timeout)
         self._place = place
         self.prefix = prefix
+        self._replicas = replicas
+        self._timeout = timeout
         self.constants = {"HEAD": "false" if head is None else str(head), "BLOOM": "false"}
         self._room = asyncio.Semaphore(pool)
         self._scripts: dict[str, Script] = {}
@@ -94,13 +101,14 @@ class Server:
         if script is None:
             script = self._scripts[name] = Script(name, self.constants)
         key = self.key(bucket, "c")
+        say = self._say_and_wait if self._replicas and name not in _READING else self._client.execute_command
         with self._translated():
             async with self._room:
                 try:
-                    return await self._client.execute_command("EVALSHA", script.sha1, 1, key, *arguments)
+                    return await say("EVALSHA", script.sha1, 1, key, *arguments)
                 except exceptions.NoScriptError:
                     # A server that was restarted or flushed; it did nothing, so the whole text may follow.
-                    return await self._client.execute_command("EVAL", script.text, 1, key, *arguments)
+                    return await say("EVAL", script.text, 1, key, *arguments)
 
     async def call_each(self, name: str, calls: Mapping[int, Arguments]) -> Replies:
         """One call a bucket, side by side, so that many buckets cost little more than one round trip."""
@@ -121,6 +129,19 @@ class Server:
             if isinstance(reply, BaseException):
                 raise reply
         return dict(zip(calls, replies, strict=True))
+
+    async def _say_and_wait(self, *words: Argument) -> Any:  # noqa: ANN401 - the script's answer
+        """Both on one connection: a server waits for what this connection wrote, and for nothing else."""
+        async with _one_connection(self._client, words[3]) as connection:
+            await connection.send_command(*words)
+            reply = await connection.read_response()
+            await connection.send_command("WAIT", self._replicas, round(self._timeout * 500))
+            reached = await connection.read_response()
+        if reached < self._replicas:
+            raise StoreUnavailable(
+                f"{self._place}: {reached} of {self._replicas} replicas have what was written; a failover could lose it"
+            )
+        return reply
 
     async def close(self) -> None:
         await self._client.aclose()
@@ -166,7 +187,8 @@ def translated(place: Place) -> Iterator[None]:
         raise StoreError(f"{place}: the server is out of memory (maxmemory); nothing was written") from error
     except exceptions.ResponseError as error:
         if _first_word(error) in _PASSING or isinstance(
-            error, (exceptions.ClusterDownError, exceptions.TryAgainError, exceptions.ReadOnlyError)
+            error,
+            (exceptions.ClusterDownError, exceptions.TryAgainError, exceptions.ReadOnlyError, exceptions.AskError),
         ):
             raise StoreUnavailable(f"{place}: the server cannot serve now: {error}") from error
         raise StoreError(f"{place}: {error}") from error
@@ -179,6 +201,37 @@ def translated(place: Place) -> Iterator[None]:
 
 
 @asynccontextmanager
+async def _one_connection(client: Redis | RedisCluster, key: Argument) -> AsyncIterator[Connection]:
+    """The connection to whoever has the key; closed when something went wrong, so that no answer is left behind."""
+    if isinstance(client, Redis):
+        pool: Any = client.connection_pool
+        connection = await pool.get_connection()
+    else:
+        await client.initialize()
+        pool = client.get_node_from_key(str(key))
+        if pool is None:
+            raise exceptions.SlotNotCoveredError(f"no node has the slot of {key!r}")
+        connection = pool.acquire_connection()
+    try:
+        await connection.connect()
+        yield connection
+    except exceptions.NoScriptError:
+        raise
+    except BaseException as error:
+        await connection.disconnect(nowait=True)
+        if isinstance(error, (exceptions.MovedError, exceptions.AskError, exceptions.ConnectionError)) and isinstance(
+            client, RedisCluster
+        ):
+            # The slots are somewhere else by now; whoever tries again finds them.
+            await client.aclose()
+        raise
+    finally:
+        released = pool.release(connection)
+        if released is not None:
+            await released
+
+
+@asynccontextmanager
 async def connect(
     place: Place,
     *,
@@ -186,8 +239,9 @@ async def connect(
     pool: int,
     timeout: float,  # noqa: ASYNC109 - of every later request, not of this call
     head: int | None = None,
+    replicas: int = 0,
 ) -> AsyncIterator[Server]:
-    server = Server(place, prefix, pool, timeout, head)
+    server = Server(place, prefix, pool, timeout, head, replicas)
     try:
         yield server
     finally:
