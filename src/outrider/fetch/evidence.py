@@ -47,6 +47,7 @@ def page_record(haul: Haul, scan_id: str = "") -> Page | None:
     if not _was_looked_at(visit):
         return None
     body = outcome.body if isinstance(outcome, Fetched) else None
+    answer = last_answer(visit)
     reason = _reason(visit)
     took = 0.0
     for hop in visit.hops:
@@ -55,12 +56,12 @@ def page_record(haul: Haul, scan_id: str = "") -> Page | None:
         fetch_id=visit.id,
         scan_id=scan_id,
         url=str(visit.requested),
-        status_code=status_code(visit),
+        status_code=_status_code(visit, answer),
         load_time=round(_milliseconds(took)),
         metadata=PageMetadata(
             status=_STATUS[type(outcome)],
             final_url=str(final_url(visit)),
-            content_type=_content_type(visit),
+            content_type=_content_type(visit, answer),
             content_length=body.length if body else 0,
             redirect_count=visit.redirects,
             robots_blocked=isinstance(outcome, Skipped) and reason is Reason.ROBOTS_DISALLOWED,
@@ -70,7 +71,7 @@ def page_record(haul: Haul, scan_id: str = "") -> Page | None:
             error=error_message(visit),
             reason=reason,
             content_hash=body.sha256 if body else None,
-            attempts=_attempts(visit),
+            attempts=_attempts(visit, answer),
             retries=sum(past.wait is not None for past in visit.tries) if visit.tries else 0,
             truncated=body.truncated if body else False,
             wire_length=body.wire_length if body else 0,
@@ -87,10 +88,10 @@ def evidence(haul: Haul, agent: str) -> tuple[Evidence, ...]:
     found: list[EvidenceContent | None] = [
         _robots_check(haul, agent),
         _chain(visit),
-        _response(visit),
+        _response(visit, answer),
         HttpHeaders(answer.headers) if answer else None,
-        _timing(visit),
-        _fetch_error(visit),
+        _timing(visit, answer),
+        _fetch_error(visit, answer),
     ]
     fetch_id, url = visit.id, str(visit.requested)
     return tuple([Evidence(fetch_id, url, content, _metadata(content)) for content in found if content is not None])
@@ -109,10 +110,7 @@ def final_url(visit: Visit) -> Url:
 
 def status_code(visit: Visit) -> int:
     """Of the response that the visit ended with; 0 when there was none (S1-22, S1-29)."""
-    if isinstance(visit.outcome, Skipped):
-        return visit.outcome.status or 0
-    answer = last_answer(visit)
-    return answer.status if answer else 0
+    return _status_code(visit, last_answer(visit))
 
 
 def last_answer(visit: Visit) -> Hop | None:
@@ -134,6 +132,12 @@ def error_message(visit: Visit) -> str | None:
             return f"{reason}: {detail}" if detail else str(reason)
 
 
+def _status_code(visit: Visit, answer: Hop | None) -> int:
+    if isinstance(visit.outcome, Skipped):
+        return visit.outcome.status or 0
+    return answer.status if answer else 0
+
+
 def _was_looked_at(visit: Visit) -> bool:
     if visit.hops:
         return True
@@ -141,14 +145,16 @@ def _was_looked_at(visit: Visit) -> bool:
     return reason is None or reason.family is not Family.ADMISSION
 
 
-def _attempts(visit: Visit) -> int:
+def _attempts(visit: Visit, answer: Hop | None) -> int:
     """Requests for the page and its hops, whatever came of them; those for robots.txt are not for the page (C19)."""
+    if not visit.tries and answer is not None:
+        return len(visit.hops)
     unanswered = sum(
         past.wait is not None or past.failure.status is None
         for past in visit.tries
         if past.failure.reason is not Reason.BLOCKED_ADDRESS
     )
-    by_head = isinstance(visit.outcome, Skipped) and visit.outcome.status is not None and last_answer(visit) is None
+    by_head = isinstance(visit.outcome, Skipped) and visit.outcome.status is not None and answer is None
     return len(visit.hops) + unanswered + by_head
 
 
@@ -184,15 +190,15 @@ def _step(hop: Hop) -> ChainStep:
     return ChainStep(str(hop.url), hop.status, hop.location, hop.headers, _iso(hop.at), hop.address)
 
 
-def _response(visit: Visit) -> HttpResponse | None:
-    status = status_code(visit)
+def _response(visit: Visit, answer: Hop | None) -> HttpResponse | None:
+    status = _status_code(visit, answer)
     if not status and not isinstance(visit.outcome, Failed):
         return None
     body = visit.outcome.body if isinstance(visit.outcome, Fetched) else None
     return HttpResponse(
         status_code=status,
         final_url=str(final_url(visit)),
-        content_type=_content_type(visit),
+        content_type=_content_type(visit, answer),
         content_length=body.length if body else 0,
         redirect_count=visit.redirects,
         success=isinstance(visit.outcome, Fetched | NotModified),
@@ -200,8 +206,7 @@ def _response(visit: Visit) -> HttpResponse | None:
     )
 
 
-def _timing(visit: Visit) -> FetchTiming:
-    answer = last_answer(visit)
+def _timing(visit: Visit, answer: Hop | None) -> FetchTiming:
     last = answer.timing if answer else Timing()
     return FetchTiming(
         start_time=_iso(visit.started_at),
@@ -215,13 +220,13 @@ def _timing(visit: Visit) -> FetchTiming:
     )
 
 
-def _fetch_error(visit: Visit) -> FetchError | None:
+def _fetch_error(visit: Visit, answer: Hop | None) -> FetchError | None:
     if not isinstance(visit.outcome, Failed):
         return None
     return FetchError(
         message=error_message(visit) or "",
         error_type="fetch_error",
-        status_code=status_code(visit),
+        status_code=_status_code(visit, answer),
         reason=visit.outcome.failure.reason,
     )
 
@@ -266,9 +271,8 @@ def _reason(visit: Visit) -> Reason | None:
             return reason
 
 
-def _content_type(visit: Visit) -> str | None:
+def _content_type(visit: Visit, answer: Hop | None) -> str | None:
     """As the server said it, else what the content looks like."""
-    answer = last_answer(visit)
     said = first_value(answer.headers, "content-type") if answer else None
     if said is None and isinstance(visit.outcome, Fetched):
         return visit.outcome.body.content_type
