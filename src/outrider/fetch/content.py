@@ -8,7 +8,7 @@ from typing import Final
 
 from outrider.errors import BodyTooLarge, Undecodable
 from outrider.extract.charset import looks_binary, sniff_charset
-from outrider.fetch.body import BodyLimits, content_type, decode, describe, is_wanted
+from outrider.fetch.body import BodyLimits, content_type, decode, describe, is_wanted, sniff_type
 from outrider.model.outcome import Failed, Failure, Fetched, Validators
 from outrider.model.reason import Reason
 from outrider.model.url import Url
@@ -42,7 +42,7 @@ def read_page(
     if status in _WITHOUT_CONTENT:
         return _unusable(Reason.EMPTY_BODY, status)
     # Before decoding: a body of an unwanted type was never read.
-    essence, _ = content_type(declared, b"")
+    essence, label = content_type(declared, b"")
     if not is_wanted(essence, wanted):
         return _unusable(Reason.UNSUPPORTED_CONTENT_TYPE, status, essence or "")
     encoding = _encoding(response)
@@ -56,7 +56,7 @@ def read_page(
         if response.body and decoded.truncated:
             return _unusable(Reason.UNDECODABLE, status, f"{encoding} that ends before it has begun")
         return _unusable(Reason.EMPTY_BODY, status)
-    essence, label = content_type(declared, decoded.data)
+    essence = essence or sniff_type(decoded.data)
     if not is_wanted(essence, wanted):
         return _unusable(Reason.UNSUPPORTED_CONTENT_TYPE, status, f"looks like {essence or 'no text'}")
     charset = None
