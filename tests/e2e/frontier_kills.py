@@ -30,7 +30,9 @@ from outrider.ports import FrontierRules
 from outrider.stores.registry import FrontierStore, open_frontier
 
 SITES = 12
-WORKERS = 3
+WORKERS = 6
+KILLED_AT_ONCE = 4
+"""At most: what a round of kills costs besides is shared by its victims; machines lose many workers at once, too."""
 INTERVAL = 0.02
 LEASE = 0.4
 LENT_AT_ONCE = 2
@@ -126,24 +128,26 @@ async def tell(process: Process, order: str) -> str:
     return (await process.stdout.readline()).decode().strip()
 
 
-async def crawl_through_kills(url: str, folder: Path, *, kills: int, seed: int) -> Story:
-    """`kills` times a random worker dies at a random moment; then the rest is crawled in peace."""
+async def crawl_through_kills(url: str, folder: Path, *, kills: int, pages: int, seed: int) -> Story:
+    """`kills` workers die, one or some at a time, at random moments; then what is left is crawled in peace."""
     luck = random.Random(seed)  # noqa: S311 - repeatable on purpose
     log = folder / "log"
-    pages = max(60, kills)
     at_work = 0
     async with open_frontier(url, RULES) as frontier:
         await frontier.add([Task(page(site, 0)) for site in range(SITES)])
         async with nursery(url, log, pages) as process:
-            alive = [await tell(process, "spawn") for _ in range(WORKERS)]
-            for _ in range(kills):
-                await asyncio.sleep(luck.uniform(0.0, 0.12))
-                victim = alive.pop(luck.randrange(len(alive)))
-                assert await tell(process, f"kill {victim}") == "killed"
-                alive.append(await tell(process, "spawn"))
+            alive = (await tell(process, f"spawn {WORKERS}")).split()
+            killed = 0
+            while killed < kills:
+                await asyncio.sleep(luck.uniform(0.0, 0.1))
+                victims = luck.sample(alive, min(luck.randint(1, KILLED_AT_ONCE), kills - killed))
+                assert await tell(process, f"kill {' '.join(victims)}") == "killed"
+                killed += len(victims)
                 census = await frontier.census()
                 assert census.adds_up, f"seed {seed}: {census}"
-                at_work += not census.is_finished
+                at_work += 0 if census.is_finished else len(victims)
+                born = (await tell(process, f"spawn {len(victims)}")).split()
+                alive = [worker for worker in alive if worker not in victims] + born
         await work(frontier, Log(log), pages, until_finished=True)
         return read(log, await frontier.census(), at_work)
 

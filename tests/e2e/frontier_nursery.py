@@ -1,4 +1,4 @@
-"""Forks workers and kills them, as told line by line: `spawn`, `kill PID`. When nobody tells any more, all die.
+"""Forks workers and kills them, as told line by line: `spawn N`, `kill PID PID…`. When nobody tells any more, all die.
 
 It is the workers' parent, so a number it kills is always that of its own child: nobody else waits for them.
 """
@@ -7,6 +7,7 @@ import asyncio
 import os
 import signal
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from tests.e2e.frontier_kills import RULES, Log, work
@@ -31,9 +32,13 @@ def spawn(url: str, path: Path, pages: int) -> int:
     os._exit(1)
 
 
-def kill(pid: int) -> None:
-    os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
+def kill(pids: Iterable[int]) -> None:
+    """All of them at one moment."""
+    pids = list(pids)
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    for pid in pids:
+        os.waitpid(pid, 0)
 
 
 def main() -> None:
@@ -42,16 +47,16 @@ def main() -> None:
     alive: set[int] = set()
     for line in sys.stdin:
         match line.split():
-            case ["spawn"]:
-                pid = spawn(url, Path(log), int(pages))
-                alive.add(pid)
-                print(pid, flush=True)
-            case ["kill", pid_text]:
-                kill(int(pid_text))
-                alive.remove(int(pid_text))
+            case ["spawn", number]:
+                born = [spawn(url, Path(log), int(pages)) for _ in range(int(number))]
+                alive.update(born)
+                print(*born, flush=True)
+            case ["kill", *pids]:
+                victims = {int(pid) for pid in pids}
+                kill(victims)
+                alive -= victims
                 print("killed", flush=True)
-    for pid in alive:
-        kill(pid)
+    kill(alive)
 
 
 if __name__ == "__main__":

@@ -332,7 +332,7 @@ async def test_killed_workers_lose_no_task_and_shorten_no_gap(start_redis: Start
     """H0-4, H0-5, H2-21: real processes, killed at any moment, with nearly every task in files."""
     server = start_redis()
 
-    story = await crawl_through_kills(url_of(server, folder, head=1), folder.parent, kills=20, seed=7)
+    story = await crawl_through_kills(url_of(server, folder, head=1), folder.parent, kills=20, pages=60, seed=7)
 
     pages = SITES * 60
     assert (story.census.discovered, story.census.fetched, story.census.adds_up) == (pages, pages, True)
