@@ -45,7 +45,7 @@ class Failure(Struct, frozen=True):
     stale: bool = False
 
 
-class Timing(Struct, frozen=True, gc=False):
+class Timing(Struct, frozen=True):
     """Seconds from the start of a request to the end of each phase; 0 where a phase did not happen."""
 
     dns: float = 0.0
@@ -68,7 +68,7 @@ class Hop(Struct, frozen=True):
     http_version: str | None = None
 
 
-class Validators(Struct, frozen=True, gc=False):
+class Validators(Struct, frozen=True):
     """What makes the next request conditional."""
 
     etag: str | None = None
@@ -78,7 +78,7 @@ class Validators(Struct, frozen=True, gc=False):
         return bool(self.etag or self.last_modified)
 
 
-class Body(Struct, frozen=True, gc=False):
+class Body(Struct, frozen=True):
     """What is known of the content: `length` and `sha256` are of the decoded bytes, `wire_length` of those sent."""
 
     length: int
