@@ -1,6 +1,7 @@
 """Workers as processes of their own: one Python each, a socket to talk, and a file for whatever they say on stderr."""
 
 import asyncio
+import os
 import signal
 import socket
 import sys
@@ -10,6 +11,8 @@ from typing import Final, Self
 from outrider.engine.messages import SocketChannel, Start
 
 MODULE: Final = "outrider.cli.worker_process"
+_FEW_ARENAS: Final = {"MALLOC_ARENA_MAX": "2"}
+"""For glibc: an arena for each thread keeps what others could use, and a worker has a thread for each store."""
 
 
 class Process:
@@ -30,6 +33,7 @@ class Process:
                 MODULE,
                 str(theirs.fileno()),
                 pass_fds=[theirs.fileno()],
+                env={**os.environ, **_FEW_ARENAS},
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=stderr,
                 stderr=stderr,
