@@ -36,7 +36,8 @@ def fetch_id(task: Task, secret: int) -> str:
 
     Every settlement changes one of these numbers, and nothing else does.
     """
-    owed = f"{task.url}\n{task.sequence}\n{task.visits}\n{task.deferrals}\n{task.visited_at}"
+    counts = task.sequence, task.visits, task.deferrals, task.visited_at, task.changes.gone
+    owed = "\n".join(map(str, (task.url, *counts)))
     return blake2b(owed.encode(), digest_size=12, key=secret.to_bytes(8, signed=True)).hexdigest()
 
 
