@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from outrider import __version__
-from outrider.cli import config, crawl, events, fetch, frontier, normalize, pages, robots, status
+from outrider.cli import config, crawl, demo, events, fetch, frontier, normalize, pages, robots, status
 from outrider.cli.exit_codes import ExitCode, code_of, is_the_machine
 from outrider.errors import OutriderError
 
@@ -26,6 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,  # its panels would print local variables, and with them secrets
 )
 app.command()(crawl.crawl)
+app.command()(demo.demo)
 app.command()(fetch.fetch)
 app.command()(robots.robots)
 app.command()(normalize.normalize)

@@ -44,15 +44,20 @@ def run_crawl(
 ) -> int:
     """The exit code. The summary goes to the standard output, everything on the way to the error output."""
     with display_on(sys.stderr, log_format) as display:
-        last = run(_crawl(settings, seeds, home, display))
+        last = run(crawl_and_watch(settings, seeds, home, display))
     files = files_of(settings, home)
     typer.echo(summary_json(last, files, steps) if as_json else summary_text(last, files, steps), nl=as_json)
+    return code_of_end(last)
+
+
+def code_of_end(last: Progress) -> ExitCode:
     if last.finish == Finish.FINISHED and last.counts.failed and not last.census.fetched:
         return ExitCode.FETCH_FAILED
     return _CODES.get(last.finish or "", ExitCode.OK)
 
 
-async def _crawl(settings: Settings, seeds: Sequence[Url], home: CrawlDirectory, display: Display) -> Progress:
+async def crawl_and_watch(settings: Settings, seeds: Sequence[Url], home: CrawlDirectory, display: Display) -> Progress:
+    """To its end, whichever that is: a first SIGINT or SIGTERM lets what is under way finish, a second does not."""
     watching = _Watching(home, display)
     async with open_crawl(settings, seeds, home, shown=watching.show) as crawling:
         _tell_beginning(crawling)

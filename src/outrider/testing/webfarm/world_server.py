@@ -110,8 +110,11 @@ async def _started(options: list[str]) -> AsyncIterator[Ready]:
         "-m",
         "outrider.testing.webfarm.world",
         *options,
-        stdin=asyncio.subprocess.DEVNULL,
+        "--leashed",
+        stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
+        # Ctrl-C is for the crawl, which finishes what it has begun: the world must outlive it.
+        start_new_session=True,
     )
     try:
         async with asyncio.timeout(PATIENCE):
@@ -163,10 +166,20 @@ async def _serve(world: World, options: argparse.Namespace, log: LogFile | None)
         certificates=Certificates() if options.tls else None,
         shared=options.shared,
     )
+    if options.leashed:
+        leash = asyncio.create_task(_held_to_the_end_of_input())
+        leash.add_done_callback(lambda _: ended.set())
     async with farm:
         authority = farm.certificates.authority.decode() if farm.certificates else None
         _tell(options.ready, Ready(farm.port, farm.place.tls_port, os.getpid(), authority))
         await ended.wait()
+
+
+async def _held_to_the_end_of_input() -> None:
+    """Whoever started us holds the other end, and lets go of it however they die."""
+    reader = asyncio.StreamReader()
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    await reader.read()
 
 
 def _tell(where: Path | None, ready: Ready) -> None:
@@ -193,6 +206,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--tls", action="store_true", help="serve https as well, on a port of its own")
     parser.add_argument("--tls-port", type=int, default=0)
     parser.add_argument("--shared", action="store_true", help="let other processes listen on the same port")
+    parser.add_argument("--leashed", action="store_true", help="end with the standard input, too")
     parser.add_argument("--log", type=Path, help="append a line of JSON for every request")
     parser.add_argument("--ready", type=Path, help="where to say which port it is, as JSON; without it, or -: stdout")
     return parser
