@@ -42,7 +42,7 @@ def crawl(  # noqa: PLR0913 - one argument for each option
         str | None, typer.Option("--max-depth", metavar="N", help="So many links away from a seed.")
     ] = None,
     time_limit: Annotated[
-        str | None, typer.Option("--time-limit", metavar="SECONDS", help="Stop after so long.")
+        str | None, typer.Option("--time-limit", metavar="TIME", help="Stop after so long: 90s, 10m, 1h30m.")
     ] = None,
     size_limit: Annotated[
         str | None, typer.Option("--size-limit", metavar="SIZE", help="Stop before more than this is fetched: 2GiB.")
@@ -52,7 +52,7 @@ def crawl(  # noqa: PLR0913 - one argument for each option
     ] = None,
     workers: Annotated[str | None, typer.Option("--workers", metavar="N", help="Processes; one per core.")] = None,
     delay: Annotated[
-        str | None, typer.Option("--delay", metavar="SECONDS", help="Between two requests to one site.")
+        str | None, typer.Option("--delay", metavar="TIME", help="Between two requests to one site: 2, 500ms.")
     ] = None,
     recrawl: Annotated[
         bool, typer.Option("--recrawl", help="Visit pages again, about as often as they change.")

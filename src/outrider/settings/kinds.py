@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from outrider.model.url import LONGEST
 from outrider.policy.extensions import GROUPS
 from outrider.settings.agent import is_contact, is_header_safe, product_token
+from outrider.settings.durations import seconds_in
 
 
 class Expects(NamedTuple):
@@ -25,6 +26,7 @@ class Expects(NamedTuple):
 
 
 SIZE: Final = Expects("bytes, as a number or like 512k, 10MiB, 10MB")
+TIME: Final = Expects("seconds or a time like 10m, 1h30m")
 
 _SWITCH: Final = {
     word: state for state, words in ((True, "true 1 yes on"), (False, "false 0 no off")) for word in words.split()
@@ -47,6 +49,11 @@ def _number(value: object) -> object:
     if isinstance(value, bool):
         raise ValueError  # noqa: TRY004 - pydantic turns a ValueError into one of its own; a TypeError would escape
     return value
+
+
+def _time(value: object) -> object:
+    seconds = seconds_in(value) if isinstance(value, str) else None
+    return _number(value) if seconds is None else seconds
 
 
 def _size(value: object) -> object:
@@ -225,11 +232,12 @@ def _contact(text: str) -> str:
 
 
 _REAL: Final = (BeforeValidator(_number), Field(allow_inf_nan=False))
+_TIME: Final = (BeforeValidator(_time), Field(allow_inf_nan=False))
 _WHOLE: Final = BeforeValidator(_number)
 
 Switch = Annotated[bool, BeforeValidator(_switch), Expects("true or false")]
-Seconds = Annotated[float, *_REAL, Field(ge=0), Expects("seconds, 0 or more")]
-SomeSeconds = Annotated[float, *_REAL, Field(gt=0), Expects("seconds, more than 0")]
+Seconds = Annotated[float, *_TIME, Field(ge=0), Expects(f"{TIME.words}, 0 or more")]
+SomeSeconds = Annotated[float, *_TIME, Field(gt=0), Expects(f"{TIME.words}, more than 0")]
 Factor = Annotated[float, *_REAL, Field(ge=1), Expects("a number, 1 or more")]
 Growth = Annotated[float, *_REAL, Field(gt=1), Expects("a number, more than 1")]
 Share = Annotated[float, *_REAL, Field(gt=0, le=1), Expects("a share, more than 0 and at most 1")]
@@ -242,7 +250,9 @@ RobotsSize = Annotated[
 UrlLength = Annotated[int, _WHOLE, Field(ge=1, le=LONGEST), Expects(f"a whole number from 1 to {LONGEST}")]
 Name = Annotated[str, Field(pattern=r"^\S+$"), Expects("a name without blanks")]
 
-SecondsOrNever = Annotated[SomeSeconds | None, BeforeValidator(_or_none), Expects("seconds, more than 0, or never")]
+SecondsOrNever = Annotated[
+    SomeSeconds | None, BeforeValidator(_or_none), Expects(f"{TIME.words}, more than 0, or never")
+]
 CountOrNone = Annotated[Count | None, BeforeValidator(_or_none), Expects("a whole number, 0 or more, or none")]
 SomeCountOrNever = Annotated[
     SomeCount | None, BeforeValidator(_or_none), Expects("a whole number, 1 or more, or never")
@@ -269,7 +279,7 @@ Addresses = Annotated[
     dict[str, tuple[str, ...]], BeforeValidator(_addresses), Expects("a list of name=address, such as *.test=127.0.0.1")
 ]
 Intervals = Annotated[
-    dict[str, SomeSeconds], BeforeValidator(_pairs), Expects("a list of site=seconds, such as example.org=3600")
+    dict[str, SomeSeconds], BeforeValidator(_pairs), Expects("a list of site=time, such as example.org=1h")
 ]
 
 Agent = Annotated[
@@ -317,7 +327,10 @@ Ports = Annotated[
     Expects("a list of ports, 1 to 65535"),
 ]
 Steps = Annotated[
-    tuple[SomeSeconds, ...], BeforeValidator(_items), AfterValidator(_ascending), Expects("a list of growing seconds")
+    tuple[SomeSeconds, ...],
+    BeforeValidator(_items),
+    AfterValidator(_ascending),
+    Expects("a list of growing times, such as 30s, 5m, 1h"),
 ]
 MediaTypes = Annotated[
     tuple[Annotated[str, AfterValidator(_media_type)], ...],

@@ -64,7 +64,7 @@ def test_what_is_no_size(text: object) -> None:
         ("delay", "inf"),
         ("delay", "nan"),
         ("delay", ""),
-        ("delay", "1s"),
+        ("delay", "1 second"),
         ("delay", [1]),
         ("slow_down", 1),
         ("recovery", 0),

@@ -80,7 +80,10 @@ def test_a_problem_names_key_value_source_and_what_was_expected() -> None:
     with pytest.raises(ConfigError) as caught:
         load(environment={"OUTRIDER_DELAY": "fast"})
 
-    assert str(caught.value) == "delay = 'fast' (environment OUTRIDER_DELAY): expected seconds, 0 or more"
+    assert (
+        str(caught.value)
+        == "delay = 'fast' (environment OUTRIDER_DELAY): expected seconds or a time like 10m, 1h30m, 0 or more"
+    )
 
 
 def test_an_unknown_key_is_an_error_with_a_suggestion() -> None:
@@ -101,7 +104,7 @@ def test_several_problems_are_told_at_once_one_a_line() -> None:
     assert text.splitlines() == [
         "4 problems with the settings:",
         "  dellay = 1 (flag): no such key; did you mean delay?",
-        "  timeout = 0 (flag): expected seconds, more than 0",
+        "  timeout = 0 (flag): expected seconds or a time like 10m, 1h30m, more than 0",
         "  scope = 'moon' (flag): expected one of page, prefix, host, domain, any",
         "  allow_ports = [0, 70000] (flag): expected a list of ports, 1 to 65535",
     ]
