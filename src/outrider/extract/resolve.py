@@ -24,7 +24,7 @@ _NO_DOTS: Final = r"(?!\.|%2[Ee])"
 _QUERY: Final = rf"(?:\?[{_SAFE}:/?]*+)?"
 _REST: Final = rf"(?:/{_NO_DOTS}[{_SAFE}:]*+)*+"
 _PATH: Final = re.compile(rf"/(?!/){_NO_DOTS}[{_SAFE}:]*+{_REST}{_QUERY}")
-_ABSOLUTE: Final = re.compile(rf"(https?://[a-z0-9.\-]++)/{_NO_DOTS}[{_SAFE}:]*+{_REST}{_QUERY}")
+_ABSOLUTE: Final = re.compile(rf"(https?://[a-z0-9.\-]++(?::[1-9][0-9]*+)?+)/{_NO_DOTS}[{_SAFE}:]*+{_REST}{_QUERY}")
 # Without a colon anywhere: what stands before one could be a scheme.
 _RELATIVE: Final = re.compile(rf"{_NO_DOTS}[{_SAFE}]++(?:/{_NO_DOTS}[{_SAFE}]*+)*+(?:\?[{_SAFE}/?]*+)?")
 _OTHER_SCHEME: Final = re.compile(r"(?!https?:)[a-z][a-z0-9+.\-]*:", re.IGNORECASE)
@@ -67,7 +67,7 @@ class Base:
 
 @lru_cache(maxsize=4_096)
 def _is_as_written(origin: str) -> bool:
-    """Does the parser leave this scheme and host as they are? Not `http://1.2`, which is an address."""
+    """Does the parser leave this scheme, host and port as they are? Not `http://1.2`, which is an address."""
     try:
         return Url(f"{origin}/") == f"{origin}/"
     except InvalidUrl:

@@ -142,6 +142,15 @@ def test_what_has_too_many_links_is_cut_and_said_to_be() -> None:
     assert (len(part.links), part.cut) == (19, True)
 
 
+def test_a_page_is_read_as_if_none_had_been_read_before() -> None:
+    alone = read_page(b"<p><a href=one>", "utf-8", HERE)
+
+    for before in (WHOLE, b"", b"\0", b"<svg><title>", b"<table><a href=/x>" * 300):
+        read_page(before, "utf-8", HERE, most_links=5)
+
+        assert read_page(b"<p><a href=one>", "utf-8", HERE) == alone
+
+
 @given(st.binary(max_size=400), st.sampled_from([None, "utf-8", "utf-16le", "gbk", "iso-2022-jp", "nonsense"]))
 def test_no_bytes_make_it_raise(content: bytes, charset: str | None) -> None:
     facts = read_page(content, charset, HERE)

@@ -16,7 +16,29 @@ BASES = [
 ]
 PIECES = st.sampled_from(
     [
-        *("/", "//", "/./", "/../", "..", ".", "%2e", "%2E.", "%2f", "%", "%zz", "?", "&", "=", "#", "#a", ":", "@"),
+        *(
+            ":80",
+            ":8080",
+            ":0",
+            "/",
+            "//",
+            "/./",
+            "/../",
+            "..",
+            ".",
+            "%2e",
+            "%2E.",
+            "%2f",
+            "%",
+            "%zz",
+            "?",
+            "&",
+            "=",
+            "#",
+            "#a",
+            ":",
+            "@",
+        ),
         *(
             "a",
             "Page",
@@ -69,6 +91,12 @@ def parsed(link: str, base: Url) -> Url | None:
 @example("/a/.b", BASES[0])
 @example("http://1.2/a", BASES[0])
 @example("https://example.org./a", BASES[0])
+@example("http://example.org:80/a", BASES[0])
+@example("http://example.org:443/a", BASES[0])
+@example("https://example.org:8443/a?b", BASES[0])
+@example("https://example.org:08443/a", BASES[0])
+@example("https://example.org:65536/a", BASES[0])
+@example("https://example.org:/a", BASES[0])
 @example("a:b/c", BASES[1])
 @example("/a#b c", BASES[1])
 @example("/a #b", BASES[1])
