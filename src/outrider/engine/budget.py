@@ -50,16 +50,23 @@ class Keeper:
         self._workers = workers
         self._pages = 0
         self._bytes = 0
+        self._meanwhile = Account()
         self._out: dict[int, int] = {}
+
+    def begin_recount(self) -> None:
+        """The record is being counted: what is heard from here on may be missing in that count."""
+        self._meanwhile = Account()
 
     def recount(self, pages: int, size: int) -> None:
         """What is on record. Pages that are recorded but not accounted for count twice until the next recount."""
-        self._pages, self._bytes = pages, size
+        self._pages, self._bytes = pages + self._meanwhile.pages, size + self._meanwhile.bytes
 
     def hear(self, worker: int, account: Account) -> None:
         self._out[worker] = self._out.get(worker, 0) - account.returned
         self._pages += account.pages
         self._bytes += account.bytes
+        late = self._meanwhile
+        self._meanwhile = Account(pages=late.pages + account.pages, bytes=late.bytes + account.bytes)
 
     def forget(self, worker: int) -> None:
         """It died. What it had fetched is on record or will be fetched again: `recount` before the next grant."""

@@ -22,12 +22,10 @@ class Inside:
             channel.close()
 
     async def wait(self) -> int:
-        """Raises what the worker raised: here a bug is the program's own to see."""
-        try:
-            await self._task
-        except asyncio.CancelledError:
-            if not self._task.cancelled():
-                raise
+        """Raises what the worker raised: here a bug is the program's own to see. Who stops waiting stops nothing."""
+        await asyncio.wait([self._task])
+        if not self._task.cancelled():
+            self._task.result()
         return 0
 
     def kill(self) -> None:

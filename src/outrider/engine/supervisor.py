@@ -26,6 +26,7 @@ _TICK: Final = 0.1
 _SHOWN_EVERY: Final = 0.25
 _COUNTED_EVERY: Final = 0.5
 _RATE_OVER: Final = 10.0
+_PATIENCE: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 _MOST_DEATHS: Final = 10
 """Workers that may vanish in a row without one page between them; then something is wrong that a new one has, too."""
 _SILENT: Final = frozenset(
@@ -101,7 +102,8 @@ class Supervisor:
         self._asked: Finish | None = None
         self._now = False
         self._broke: Broke | None = None
-        self._crash: Exception | None = None
+        self._bug: BaseException | None = None
+        self._is_ending = False
         self._gone = Counts()
         self._deaths = 0
         self._pages_at_death = -1
@@ -128,11 +130,9 @@ class Supervisor:
             await self._end_all(why)
         finally:
             await self._abandon()
-        if self._crash is not None:
-            raise self._crash
         if self._broke is not None:
             raise _as_error(self._broke)
-        self._census = await self._frontier.census()
+        await self._count()
         last = self._progress(why)
         self._shown(last)
         seconds = self._clock.now() - self._started_at
@@ -145,6 +145,13 @@ class Supervisor:
         mate = await self._spawn(number)
         watched = self._mates[number] = Watched(mate)
         watched.listening = asyncio.create_task(self._listen(number, watched))
+        watched.listening.add_done_callback(self._heard_out)
+
+    def _heard_out(self, listening: asyncio.Task[None]) -> None:
+        """Nobody awaits those who listen: what went wrong there is raised by whoever watches."""
+        if not listening.cancelled():
+            self._bug = self._bug or listening.exception()
+            self._news.set()
 
     async def _listen(self, number: int, watched: Watched) -> None:
         while True:
@@ -161,13 +168,9 @@ class Supervisor:
                 case None:
                     break
             self._news.set()
-        try:
-            code = await watched.mate.wait()
-        except Exception as error:  # noqa: BLE001 - a worker inside this process: raised again by `run`
-            self._crash = error
-        else:
-            if not watched.is_done and self._broke is None:
-                await self._bury(number, watched, code)
+        code = await watched.mate.wait()
+        if not watched.is_done and self._broke is None:
+            await self._bury(number, watched, code)
         self._news.set()
 
     async def _bury(self, number: int, watched: Watched, code: int) -> None:
@@ -181,18 +184,20 @@ class Supervisor:
         self._deaths = self._deaths + 1 if pages == self._pages_at_death else 1
         self._pages_at_death = pages
         await self._publish(WorkerVanished(at=self._clock.now(), worker=number, exit_code=code))
-        if self._asked is None and self._deaths <= _MOST_DEATHS:
+        if self._asked is None and not self._is_ending and self._deaths <= _MOST_DEATHS:
             await self._start(number)
 
     async def _end_all(self, why: Finish) -> None:
         """Drain, or stop at once when the time is over; a second signal turns the first into the second."""
         told_to_stop = False
+        self._is_ending = True
         await self._tell(Drain())
-        while any(not watched.is_done for watched in self._mates.values()) and not (self._broke or self._crash):
+        while any(not watched.is_done for watched in self._mates.values()) and self._broke is None:
             if (self._now or why is Finish.TIME_LIMIT) and not told_to_stop:
                 told_to_stop = True
                 await self._tell(Stop())
             await self._wait()
+            self._raise_bug()
             self._shown(self._progress(None))
 
     async def _tell(self, message: Drain | Stop) -> None:
@@ -200,21 +205,23 @@ class Supervisor:
             await watched.mate.channel.send(message)
 
     async def _abandon(self) -> None:
-        """Nobody is left behind, whatever happened here."""
+        """Nobody is left behind, whatever happened here; and nobody listens any more, who would replace the dead."""
         for watched in self._mates.values():
+            if watched.listening is not None:
+                watched.listening.cancel()
             if not watched.is_done:
                 watched.mate.kill()
             watched.mate.channel.close()
-        for watched in list(self._mates.values()):
-            if watched.listening is not None:
-                await asyncio.wait([watched.listening])
+        for watched in self._mates.values():
+            await watched.mate.wait()
 
     # watching
 
     async def _watch(self) -> Finish:
         shown_at = counted_at = 0.0
         while True:
-            if self._broke is not None or self._crash is not None:
+            self._raise_bug()
+            if self._broke is not None:
                 return Finish.BROKEN
             if self._asked is not None:
                 return self._asked
@@ -237,6 +244,10 @@ class Supervisor:
                 self._shown(self._progress(None))
                 shown_at = now
             await self._wait()
+
+    def _raise_bug(self) -> None:
+        if self._bug is not None:
+            raise self._bug
 
     async def _wait(self) -> None:
         """Reports come in bursts: a tick lets them gather."""
@@ -263,20 +274,33 @@ class Supervisor:
         if not wanting:
             return None
         if self._must_recount or (not keeper.available and not keeper.out):
-            tally = await self._tally()
-            keeper.recount(pages_of(tally), tally.bytes)
-            self._must_recount = False
-            if not keeper.available and not keeper.out:
+            tally = await self._recounted(keeper)
+            if tally is not None and not self._must_recount and not keeper.available and not keeper.out:
                 reached = self._terms.pages is not None and pages_of(tally) >= self._terms.pages
                 return Finish.MAX_PAGES if reached else Finish.SIZE_LIMIT
         for number in wanting:
+            watched = self._mates.get(number)
+            # While we count or send, others may die: then nothing is granted before it has been counted again.
+            if self._must_recount or watched is None:
+                break
             permits = keeper.grant(number)
             if permits:
-                watched = self._mates[number]
                 # Until its next report says otherwise, it has what it wanted.
                 watched.report = _satisfied(watched.report)
                 await watched.mate.channel.send(Grant(permits))
         return None
+
+    async def _recounted(self, keeper: Keeper) -> Tally | None:
+        """None while the records are away."""
+        self._must_recount = False
+        keeper.begin_recount()
+        try:
+            tally = await self._tally()
+        except StoreUnavailable:
+            self._must_recount = True
+            return None
+        keeper.recount(pages_of(tally), tally.bytes)
+        return tally
 
     async def _note_stall(self, now: float, *, all_idle: bool) -> None:
         if not all_idle:
@@ -285,8 +309,11 @@ class Supervisor:
         if self._idle_since is None:
             self._idle_since = now
         elif now - self._idle_since > 1.0:
-            self._waiting_for = await self._waits_for()
             self._idle_since = now
+            try:
+                self._waiting_for = await self._waits_for()
+            except StoreUnavailable:
+                self._waiting_for = "a store that is away"
 
     def _standing(self, reports: list[Report], now: float, exhausted: Finish | None, *, all_idle: bool) -> Standing:
         counts = self._counts()
@@ -342,6 +369,14 @@ class Supervisor:
         return (pages - before) / (now - since) if now > since else 0.0
 
     async def _publish(self, event: Event) -> None:
+        """A sink that is away is waited for, but not for ever: without it there is no crawl."""
+        for wait in _PATIENCE:
+            try:
+                await self._events.publish([event])
+            except StoreUnavailable:
+                await self._clock.sleep(wait)
+            else:
+                return
         await self._events.publish([event])
 
 
