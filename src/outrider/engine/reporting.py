@@ -6,6 +6,7 @@ from typing import Final
 
 from outrider.engine.budget import Account, Permits
 from outrider.engine.messages import Broke, Channel, Done, Drain, Grant, Report, Stop
+from outrider.engine.waiting import wait_for
 from outrider.engine.worker import Worker
 from outrider.errors import StoreError
 
@@ -64,11 +65,7 @@ class Reporting:
         while True:
             await self._report(worker)
             self._news.clear()
-            try:
-                async with asyncio.timeout(_EVERY):
-                    await self._news.wait()
-            except TimeoutError:
-                continue
+            await wait_for(self._news, _EVERY, worker.clock)
 
     async def _report(self, worker: Worker) -> None:
         memory = self._memory()

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from outrider.engine.budget import Keeper
 from outrider.engine.finish import Finish, Standing, finish
 from outrider.engine.messages import Broke, Channel, Done, Drain, Grant, Report, Stop
+from outrider.engine.waiting import wait_for
 from outrider.errors import OutriderError, StoreError, StoreUnavailable
 from outrider.model.event import CrawlFinished, CrawlStarted, Event, WorkerVanished
 from outrider.model.ledger import Census
@@ -252,11 +253,7 @@ class Supervisor:
     async def _wait(self) -> None:
         """Reports come in bursts: a tick lets them gather."""
         await self._clock.sleep(_TICK / 4)
-        try:
-            async with asyncio.timeout(_TICK):
-                await self._news.wait()
-        except TimeoutError:
-            return
+        await wait_for(self._news, _TICK, self._clock)
         self._news.clear()
 
     async def _count(self) -> None:

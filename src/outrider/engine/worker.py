@@ -15,6 +15,7 @@ from outrider.engine.budget import Purse
 from outrider.engine.crew import Crew, Tools, is_page
 from outrider.engine.finisher import Finished, Finisher, Outcome, Stores
 from outrider.engine.gate import Gate
+from outrider.engine.waiting import wait_for
 from outrider.errors import StoreUnavailable
 from outrider.fetch.hold import Hold
 from outrider.model.event import CrawlPaused, CrawlResumed, SiteCameBack, SiteSetAside, SiteWentDown
@@ -25,6 +26,7 @@ from outrider.model.outcome import Outcome as VisitOutcome
 from outrider.model.progress import Counts
 from outrider.policy.load import LoadLimits, next_room
 from outrider.policy.network import NetworkLimits
+from outrider.ports import Clock
 
 LEASE: Final = 60.0
 """How long a site is lent at a time; a worker that vanished keeps its sites for no longer than that."""
@@ -94,6 +96,10 @@ class Worker:
         self.memory_is_short = False
 
     # what the watcher sees
+
+    @property
+    def clock(self) -> Clock:
+        return self._clock
 
     @property
     def in_flight(self) -> int:
@@ -182,15 +188,7 @@ class Worker:
         self._wake.clear()
         if self._crew.stopping:
             return
-        waits = [asyncio.ensure_future(self._woken()), asyncio.ensure_future(self._clock.sleep(seconds))]
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for wait in waits:
-                wait.cancel()
-
-    async def _woken(self) -> None:
-        await self._wake.wait()
+        await wait_for(self._wake, seconds, self._clock)
 
     def _serve(self, lease: Lease, group: asyncio.TaskGroup) -> None:
         key = lease.site.key, lease.token

@@ -17,6 +17,7 @@ from outrider.model.event import CrawlFinished, CrawlStarted, Event, WorkerVanis
 from outrider.model.ledger import Census
 from outrider.model.progress import Counts
 from outrider.model.record import PageStatus, Tally
+from outrider.ports import Response
 from outrider.stores.memory.events import MemoryEvents
 from outrider.stores.memory.frontier import MemoryFrontier
 from outrider.testing.site import page
@@ -24,7 +25,7 @@ from outrider.testing.site import page
 WANTS = Report(Counts(), account=Account(wants=True))
 
 
-def site_of(pages: int, host: str = "example.com") -> dict[str, object]:
+def site_of(pages: int, host: str = "example.com") -> dict[str, Response]:
     """A root that leads to so many pages."""
     root = f"http://{host}"
     paths = [f"/{number}" for number in range(pages)]
