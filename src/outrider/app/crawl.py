@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 from msgspec.json import decode, encode
+from msgspec.structs import replace
 
 from outrider.app.directory import CrawlDirectory
 from outrider.app.rules import (
@@ -40,7 +41,7 @@ from outrider.fetch.visit import Visitor
 from outrider.model.event import Event
 from outrider.model.ledger import State
 from outrider.model.progress import Progress
-from outrider.model.record import Tally
+from outrider.model.record import PageStatus, Record, Tally
 from outrider.model.task import Candidate, Origin
 from outrider.model.url import Url
 from outrider.observe.heard import Heard
@@ -59,6 +60,9 @@ from outrider.stores.warc.mend import Mended, Story, mend
 
 WATCHER: Final = 99
 """The number under which the one who watches writes its events; workers count from 0."""
+
+
+_UNSETTLED: Final = "killed before it was settled: the visit is still owed"
 
 
 class Job(Struct, frozen=True):
@@ -209,7 +213,7 @@ async def open_crawl(
         events = Heard(sink, log, hooks.told if hooks else None)
         mended = None
         if resumed:
-            mended = await _mend(directory, frontier)
+            mended = await _mend(directory, frontier, records)
             reclaim = getattr(frontier, "reclaim", None)
             if settings.frontier is None and reclaim is not None:
                 await reclaim()
@@ -246,6 +250,7 @@ async def open_crawl(
             memory=resident,
             shown=shown,
             waits_for=lambda: _waits_for(frontier, clock.now()),
+            tidied=lambda: _mend(directory, frontier, records),
         )
         yield Crawling(supervisor, frontier, records, directory, proposed, mended, resumed)
 
@@ -261,7 +266,7 @@ async def _work_inside(
         await reporting.run(worker)
 
 
-async def _mend(directory: CrawlDirectory, frontier: FrontierStore) -> Mended:
+async def _mend(directory: CrawlDirectory, frontier: FrontierStore, records: Records) -> Mended:
     """Cut off what a kill left half done: an answer whose visit is still owed will be fetched again."""
     secret = frontier.rules.identity.seed
 
@@ -272,9 +277,28 @@ async def _mend(directory: CrawlDirectory, frontier: FrontierStore) -> Mended:
         return fetch_id(entry.task, secret) == name
 
     async def is_settled(stories: Sequence[Story]) -> list[bool]:
-        return [not any([await is_owed(url, name) for url in urls]) for name, urls in stories]
+        answers = [not any([await is_owed(url, name) for url in urls]) for name, urls in stories]
+        owed = [story for story, settled in zip(stories, answers, strict=True) if not settled]
+        # Before anything is cut: whoever dies in between must not leave a record of what is no longer there.
+        await _take_back(owed, records)
+        return answers
 
     return await mend(directory.archive, directory.indexes, is_settled)
+
+
+async def _take_back(stories: Sequence[Story], records: Records) -> None:
+    """A page without its answer was not had: else it would count against a limit, and never be fetched again."""
+    taken: list[Record] = []
+    for name, urls in stories:
+        for record in await records.find(urls[0]):
+            page = record.page
+            if page is not None and page.fetch_id == name:
+                metadata = replace(
+                    page.metadata, status=PageStatus.FAILED, error=_UNSETTLED, content_key=None, wire_length=0
+                )
+                taken.append(replace(record, page=replace(page, metadata=metadata)))
+    if taken:
+        await records.write(taken)
 
 
 async def _waits_for(frontier: FrontierStore, now: float) -> str:

@@ -72,7 +72,10 @@ class Watched(Struct):
 
 
 class Supervisor:
-    """`spawn` starts worker number n; `tally` reads what is on record; `shown` is called with each progress."""
+    """`spawn` starts worker number n; `tally` reads what is on record; `shown` is called with each progress.
+
+    `tidied` is awaited when a worker has vanished, before anybody counts or takes its place.
+    """
 
     def __init__(  # noqa: PLR0913 - what it watches, and whom it tells
         self,
@@ -87,6 +90,7 @@ class Supervisor:
         memory: Callable[[], int],
         shown: Callable[[Progress], None],
         waits_for: Callable[[], Awaitable[str]],
+        tidied: Callable[[], Awaitable[object]],
     ) -> None:
         self._terms = terms
         self._frontier = frontier
@@ -98,6 +102,7 @@ class Supervisor:
         self._memory = memory
         self._shown = shown
         self._waits_for = waits_for
+        self._tidied = tidied
         self._mates: dict[int, Watched] = {}
         self._news = asyncio.Event()
         self._asked: Finish | None = None
@@ -176,6 +181,11 @@ class Supervisor:
 
     async def _bury(self, number: int, watched: Watched, code: int) -> None:
         """It vanished. Its leases run out by themselves, and what it had in hand is counted anew."""
+        try:
+            await self._tidied()
+        except StoreError as error:
+            self._broke = Broke(type(error).__name__, str(error))
+            return
         del self._mates[number]
         self._gone = self._gone.plus(watched.report.counts)
         if self._keeper is not None:
