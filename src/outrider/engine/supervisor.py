@@ -90,7 +90,7 @@ class Supervisor:
         memory: Callable[[], int],
         shown: Callable[[Progress], None],
         waits_for: Callable[[], Awaitable[str]],
-        tidied: Callable[[], Awaitable[object]],
+        tidied: Callable[[], Awaitable[object]] | None = None,
     ) -> None:
         self._terms = terms
         self._frontier = frontier
@@ -182,7 +182,8 @@ class Supervisor:
     async def _bury(self, number: int, watched: Watched, code: int) -> None:
         """It vanished. Its leases run out by themselves, and what it had in hand is counted anew."""
         try:
-            await self._tidied()
+            if self._tidied is not None:
+                await self._tidied()
         except StoreError as error:
             self._broke = Broke(type(error).__name__, str(error))
             return
