@@ -135,7 +135,7 @@ async def test_a_file_that_is_being_written_is_not_healed(tmp_path: Path) -> Non
 
 
 async def test_a_full_disk_takes_a_batch_back_whole_and_later_ones_are_taken_again(tmp_path: Path) -> None:
-    """S4-51: a batch of 20 events fits into a file of 10,000 bytes a few times, and then not."""
+    """A batch of 20 events fits into a file of 10,000 bytes a few times, and then not."""
     process = writer(f"file://{tmp_path}", 12, 20, limit=10_000)
 
     out, err = await asyncio.to_thread(process.communicate)

@@ -69,7 +69,7 @@ def test_too_many_redirects_stand_in_the_log_with_url_and_id(tmp_path: Path) -> 
     ],
 )
 def test_a_sentence_says_what_happened(event: Event, words: str) -> None:
-    """S4-22, S4-23: the breaker says when it opens, when it asks again and when it closes."""
+    """The breaker says when it opens, when it asks again and when it closes."""
     assert sentence(fields_of(event)) == words
 
 
@@ -91,7 +91,7 @@ def test_what_is_quiet_is_left_out_unless_all_is_asked_for(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_a_page_can_neither_forge_a_line_nor_steer_a_terminal(form: str, tmp_path: Path) -> None:
-    """S4-6: the skip is logged; what the site wrote is spelled out."""
+    """The skip is logged; what the site wrote is spelled out."""
     detail = '\n1970-01-01T00:00:00Z INFO forged\x1b[2J\u202e "'
     event = PageSkipped(at=1.0, url=URL, site="example.com", reason=Reason.ROBOTS_DISALLOWED, detail=detail)
     with open_log(tmp_path / "log", "json" if form == "json" else "text") as log:

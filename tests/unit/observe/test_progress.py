@@ -49,7 +49,7 @@ def test_no_line_is_longer_than_the_terminal_and_all_fit_on_it(progress: Progres
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_the_facts_are_there(width: int) -> None:
-    """S1-36, H2-31: what a person needs to see that all is well, or what is not."""
+    """H2-31: what a person needs to see that all is well, or what is not."""
     progress = replace(BUSY, waiting_for="example.com, in 30 s", paused="our own network is down")
 
     text = re.sub(r"\s+", " ", " ".join(rendered(progress, width)))

@@ -17,7 +17,6 @@ ENDED = replace(BUSY, finish="max_pages")
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_no_line_is_longer_than_the_page_and_the_facts_are_there(width: int) -> None:
-    """S2-13, S1-36."""
     awkward = replace(ENDED, census=replace(CENSUS, dead=dict.fromkeys(Reason, 1_000_000)), directory="/d" * 100)
 
     for progress in (ENDED, awkward, Progress(0.0, 0.0)):
