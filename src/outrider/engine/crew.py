@@ -23,7 +23,7 @@ from outrider.fetch.hold import Hold
 from outrider.fetch.probe import probe
 from outrider.fetch.sent import RequestHeads
 from outrider.fetch.visit import Haul, Visitor
-from outrider.model.event import BugFound, Event, SiteProbed
+from outrider.model.event import BugFound, Event, PageSkipped, SiteProbed, UrlDied
 from outrider.model.identity import Identity
 from outrider.model.lease import Lease
 from outrider.model.outcome import Fetched, NotModified
@@ -31,7 +31,7 @@ from outrider.model.reason import Reason
 from outrider.model.settlement import Dead, Later, Skip
 from outrider.model.site import BreakerState
 from outrider.model.task import Origin, Task
-from outrider.policy.breaker import Probe, StayAway, next_step
+from outrider.policy.breaker import Probe, Proceed, next_step
 from outrider.policy.pace import ready_at
 from outrider.policy.settle import SettleRules, settle, settle_site
 from outrider.ports import Clock
@@ -55,6 +55,19 @@ class Tools(Struct, frozen=True):
     keeps_content: bool = False
 
 
+class _Stay:
+    """One lease while it is served: what all visitors of the site share."""
+
+    __slots__ = ("hold", "lease", "probing", "tasks", "under_way")
+
+    def __init__(self, lease: Lease, hold: Hold) -> None:
+        self.lease = lease
+        self.hold = hold
+        self.tasks = deque(lease.tasks)
+        self.under_way = 0
+        self.probing = asyncio.Lock()
+
+
 class Crew:
     def __init__(self, tools: Tools, gate: Gate, finisher: Finisher, purse: Purse, brake: Brake) -> None:
         self._tools = tools
@@ -66,44 +79,56 @@ class Crew:
         self.stopping = False
 
     async def serve(self, lease: Lease, hold: Hold) -> None:
-        """Until its tasks are done, its site wants to be left alone, or we are to stop. Then the site is given back."""
-        tasks = deque(lease.tasks)
-        try:
-            visitors = [self._work(lease, hold, tasks) for _ in range(min(self._tools.site_concurrency, len(tasks)))]
-            if len(visitors) == 1:
-                await visitors[0]
-            else:
-                await asyncio.gather(*visitors)
-        except StoreError:
-            raise
-        except Exception as error:  # noqa: BLE001 - the one place where a bug becomes an event (house style)
-            self._report(error, lease.site.key, None)
-        finally:
-            # Also when cancelled: requests may have been sent, and their pause has to be kept.
-            self._finisher.finish(Finished(lease, hold.site, last=True))
+        """Until its tasks are done, its site wants to be left alone, or we are to stop. Then it may be given back."""
+        stay = _Stay(lease, hold)
+        visitors = [self._work(stay) for _ in range(min(self._tools.site_concurrency, len(stay.tasks)))]
+        if len(visitors) == 1:
+            await visitors[0]
+            return
+        # All of them have to be gone before another may have the site.
+        for error in await asyncio.gather(*visitors, return_exceptions=True):
+            if error is not None:
+                raise error
 
-    async def _work(self, lease: Lease, hold: Hold, tasks: deque[Task]) -> None:
-        while tasks and not self.stopping and (self._brake.on_trial or not self._brake.is_on):
-            task = tasks.popleft()
-            if not await self._may_go_on(lease, hold, task):
+    async def _work(self, stay: _Stay) -> None:
+        while stay.tasks and not self.stopping and (self._brake.on_trial or not self._brake.is_on):
+            task = stay.tasks.popleft()
+            if not await self._may_go_on(stay, task):
                 return
-            if self._is_full(lease, hold, task):
+            if self._is_full(stay, task):
                 continue
-            await self._finisher.room()
-            if not await self._purse.take():
+            if self._may_be_full(stay):
+                # Who is under way may bring the last page, and sees to the rest when not.
+                stay.tasks.appendleft(task)
                 return
-            await self._visit(lease, hold, task)
+            stay.under_way += 1
+            try:
+                await self._finisher.room()
+                if not await self._purse.take():
+                    return
+                await self._visit(stay, task)
+            finally:
+                stay.under_way -= 1
             if self._brake.is_on:
                 return
 
-    async def _may_go_on(self, lease: Lease, hold: Hold, task: Task) -> bool:
-        """Is the site up, and is its next turn near?"""
-        clock = self._tools.clock
-        step = next_step(hold.site.breaker, clock.now())
-        if isinstance(step, Probe):
-            await self._probe(lease, hold, task)
+    async def _may_go_on(self, stay: _Stay, task: Task) -> bool:
+        """Is the site still ours, is it up, and is its next turn near?"""
+        clock, hold = self._tools.clock, stay.hold
+        async with stay.probing:
+            if clock.now() >= hold.until:
+                return False
             step = next_step(hold.site.breaker, clock.now())
-        return not isinstance(step, StayAway) and ready_at(hold.site) <= clock.now() + PATIENCE
+            if isinstance(step, Probe):
+                try:
+                    await self._probe(stay.lease, hold, task)
+                except StoreError:
+                    raise
+                except Exception as error:  # noqa: BLE001 - see `_visit`
+                    self._finisher.finish(self._put_off(stay, task, error))
+                    return False
+                step = next_step(hold.site.breaker, clock.now())
+        return isinstance(step, Proceed) and ready_at(hold.site) <= clock.now() + PATIENCE
 
     async def _probe(self, lease: Lease, hold: Hold, task: Task) -> None:
         tools, before = self._tools, hold.site
@@ -118,30 +143,34 @@ class Crew:
         probed = SiteProbed(at=visit.ended_at, site=lease.site.key, alive=alive)
         self._finisher.finish(Finished(lease, hold.site, events=[probed, *site_events(before, hold.site, visit)]))
 
-    def _is_full(self, lease: Lease, hold: Hold, task: Task) -> bool:
+    def _is_full(self, stay: _Stay, task: Task) -> bool:
         """Enough pages of this site: exact, because nobody else fetches from it meanwhile."""
-        most = self._tools.site_pages
-        if most is None or hold.site.fetched < most:
+        most, site = self._tools.site_pages, stay.hold.site
+        if most is None or site.fetched < most:
             return False
         skip = Skip(Reason.SITE_QUOTA, f"max_site_pages={most}")
-        self._finisher.finish(Finished(lease, hold.site, task, settlement=skip))
+        told = PageSkipped(
+            at=self._tools.clock.now(), url=task.url, site=site.key, reason=skip.reason, detail=skip.detail
+        )
+        self._finisher.finish(Finished(stay.lease, site, task, settlement=skip, events=[told]))
         return True
 
-    async def _visit(self, lease: Lease, hold: Hold, task: Task) -> None:
-        tools = self._tools
+    def _may_be_full(self, stay: _Stay) -> bool:
+        most = self._tools.site_pages
+        return most is not None and stay.hold.site.fetched + stay.under_way >= most
+
+    async def _visit(self, stay: _Stay, task: Task) -> None:
+        tools, hold = self._tools, stay.hold
         finished: Finished | None = None
         self.in_flight += 1
         try:
             visitor = tools.listings if task.origin is Origin.LISTING else tools.visitor
             haul = await visitor.visit(task, hold)
-            finished = self._settled(lease, hold, task, haul)
-        except asyncio.CancelledError:
-            raise
+            finished = self._settled(stay.lease, hold, task, haul)
         except StoreError:
             raise
-        except Exception as error:  # noqa: BLE001 - see above
-            self._report(error, lease.site.key, task)
-            finished = Finished(lease, hold.site, task, settlement=self._put_off(task), permit=True)
+        except Exception as error:  # noqa: BLE001 - the one place where a bug becomes an event (house style)
+            finished = self._put_off(stay, task, error, permit=True)
         finally:
             self.in_flight -= 1
             if finished is None:
@@ -180,23 +209,20 @@ class Crew:
             size=size + 4_096,
         )
 
-    def _put_off(self, task: Task) -> Later | Dead:
+    def _put_off(self, stay: _Stay, task: Task, error: Exception, *, permit: bool = False) -> Finished:
         """After a bug of ours: it may be gone with the next version, but the crawl has to end."""
-        rules, visits = self._tools.settle, task.visits + 1
+        rules, visits, now = self._tools.settle, task.visits + 1, self._tools.clock.now()
+        key = stay.lease.site.key
+        trace = "".join(traceback.format_exception(error, limit=-3))
+        events: list[Event] = [BugFound(at=now, what=f"visiting {task.url}", error=trace, url=task.url)]
+        settlement: Later | Dead
         if visits >= rules.max_visits:
-            return Dead(Reason.INTERNAL_ERROR, visits)
-        due_at = self._tools.clock.now() + rules.revisit_backoff
-        return Later(due_at, Reason.INTERNAL_ERROR, visits, task.deferrals, task.deferred_at)
-
-    def _report(self, error: Exception, site: str, task: Task | None) -> None:
-        what = f"visiting {task.url if task else site}"
-        bug: Event = BugFound(
-            at=self._tools.clock.now(),
-            what=what,
-            error="".join(traceback.format_exception(error, limit=-3)),
-            url=task.url if task else None,
-        )
-        self._finisher.tell(bug)
+            settlement = Dead(Reason.INTERNAL_ERROR, visits)
+            events.append(UrlDied(at=now, url=task.url, site=key, reason=settlement.reason, visits=visits))
+        else:
+            due_at = now + rules.revisit_backoff
+            settlement = Later(due_at, Reason.INTERNAL_ERROR, visits, task.deferrals, task.deferred_at)
+        return Finished(stay.lease, stay.hold.site, task, settlement=settlement, events=events, permit=permit)
 
 
 def is_page(finished: Finished) -> bool:

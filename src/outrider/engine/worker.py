@@ -39,6 +39,8 @@ _PAUSE: Final = (5.0, 10.0, 20.0, 40.0, 60.0)
 _TRIED: Final = 3
 _PATIENCE: Final = 900.0
 """After so long a pause it is no longer believed that all of them are up."""
+_SCANT: Final = 8
+"""Sites held at most while memory is short. None would be too few: what a process once had it seldom gives back."""
 _LOOK: Final = 0.25
 """How often the lag of the event loop is measured."""
 
@@ -151,8 +153,8 @@ class Worker:
             if self._brake.is_on:
                 await self._sit_out(group)
                 continue
-            room = self._room - len(self._held)
-            if room <= 0 or self.memory_is_short:
+            room = (min(self._room, _SCANT) if self.memory_is_short else self._room) - len(self._held)
+            if room <= 0:
                 await self._nap(_IDLE)
                 continue
             leased = await self._lease(room)
@@ -194,14 +196,15 @@ class Worker:
         key = lease.site.key, lease.token
         hold = Hold(lease.site, self._clock, lease.deadline)
 
-        async def served() -> None:
-            try:
-                await self._crew.serve(lease, hold)
-            finally:
-                del self._held[key]
-                self._giving_back.add(key)
+        def served(_: asyncio.Task[None]) -> None:
+            # Also when it was cancelled, even before it began: requests may have been sent, and their pause is kept.
+            del self._held[key]
+            self._giving_back.add(key)
+            self._finisher.finish(Finished(lease, hold.site, last=True))
 
-        self._held[key] = lease, hold, group.create_task(served())
+        serving = group.create_task(self._crew.serve(lease, hold))
+        self._held[key] = lease, hold, serving
+        serving.add_done_callback(served)
 
     # what must go on meanwhile
 
