@@ -29,13 +29,13 @@ from outrider.engine.crew import Tools
 from outrider.engine.finisher import Finished, Stores
 from outrider.engine.gate import Found, Gate
 from outrider.engine.inside import Inside
-from outrider.engine.messages import Channel, Start
+from outrider.engine.messages import Broke, Channel, Start
 from outrider.engine.processes import Process
 from outrider.engine.reporting import Reporting
 from outrider.engine.story import fetch_id
 from outrider.engine.supervisor import Mate, Supervisor, Terms
 from outrider.engine.worker import Worker
-from outrider.errors import ConfigError
+from outrider.errors import ConfigError, OutriderError
 from outrider.fetch.sent import RequestHeads
 from outrider.fetch.visit import Visitor
 from outrider.model.event import Event
@@ -173,8 +173,19 @@ async def work(channel: Channel) -> None:
     settings = settings_of(**job.settings)
     seeds = list(map(Url.trusted, job.seeds))
     directory = CrawlDirectory(Path(job.directory))
-    async with open_worker(settings, seeds, directory, start.number, job.workers, channel) as (worker, reporting):
-        await reporting.run(worker)
+    try:
+        async with open_worker(settings, seeds, directory, start.number, job.workers, channel) as (worker, reporting):
+            await reporting.run(worker)
+    except OutriderError as error:
+        # What cannot be opened here cannot be opened by another in our place either.
+        await channel.send(Broke(type(error).__name__, str(error)))
+
+
+def require_name(settings: Settings, seeds: Sequence[Url]) -> None:
+    """Raises `ConfigError` when somebody may be visited who could not reach us."""
+    require_contact(settings, seeds)
+    if Reach(settings.scope) is Reach.ANY:
+        require_contact(settings, [Url("https://example.org/")])
 
 
 def worker_count(settings: Settings) -> int:
@@ -198,10 +209,8 @@ async def open_crawl(
     resumed = directory.is_begun
     if not seeds and not resumed:
         raise ConfigError("nothing to crawl: give a URL, or --seeds FILE")
-    require_contact(settings, seeds)
-    if Reach(settings.scope) is Reach.ANY:
-        require_contact(settings, [Url("https://example.org/")])
-    seeds = directory.remember(settings, seeds)
+    require_name(settings, [*directory.seeds(), *seeds])
+    directory.refuse_changes(settings)
     workers = 1 if hooks is not None else worker_count(settings)
     clock = SystemClock()
     where = places(settings, directory, WATCHER, Memory(database_cache=4 << 20, known=1 << 20))
@@ -211,6 +220,8 @@ async def open_crawl(
         sink = await stack.enter_async_context(open_events(where.events))
         log = stack.enter_context(open_log(directory.logs / "crawl.log"))
         events = Heard(sink, log, hooks.told if hooks else None)
+        # Only now: stores that cannot be opened must not bind whoever mends the settings.
+        seeds = directory.remember(settings, seeds)
         mended = None
         if resumed:
             mended = await _mend(directory, frontier, records)
@@ -319,4 +330,4 @@ async def _waits_for(frontier: FrontierStore, now: float) -> str:
     return f"{first.key}, which {why}: {wait:.0f} s"
 
 
-__all__ = ["Crawling", "Job", "open_crawl", "open_worker", "work", "worker_count"]
+__all__ = ["Crawling", "Job", "open_crawl", "open_worker", "require_name", "work", "worker_count"]

@@ -10,21 +10,24 @@ events/         JSON lines       logs/      of each process, and status.json
 import fcntl
 import json
 import os
+import re
 import shutil
+import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from outrider.errors import ConfigError, OutriderError
+from outrider.errors import ConfigError, InvalidUrl, OutriderError
 from outrider.model.url import Url
-from outrider.settings import Settings, load, settings_of
+from outrider.settings import Settings, settings_of
 from outrider.settings.describe import plain, shown, spoken_value
 
 BINDING: Final = ("site_by", "strip_tracking", "sort_query", "recrawl", "frontier", "records")
 """Keys that may not change: what is known, whose turn it is and what is owed rest on them."""
 
-_OURS: Final = ("crawl.db", "crawl.db-wal", "crawl.db-shm", "outrider.toml", "seeds.txt")
+# In the order in which they are discarded: while outrider.toml is there, it is a crawl, if a torn one.
+_OURS: Final = (".demo", "crawl.db", "crawl.db-wal", "crawl.db-shm", "seeds.txt", "outrider.toml")
 _FOLDERS: Final = ("archive", "indexes", "events", "logs")
 _LOCK: Final = ".lock"
 
@@ -69,15 +72,18 @@ class CrawlDirectory:
     def is_begun(self) -> bool:
         return self.settings_file.exists()
 
+    @property
+    def demo_mark(self) -> Path:
+        """Only a directory with this file in it is the demo's own, to be made anew without asking."""
+        return self.path / ".demo"
+
     @contextmanager
     def held(self) -> Iterator[None]:
         """Ours alone until the end. Raises `ConfigError` when another crawl runs there, or other files lie there."""
         self._refuse_foreign()
-        try:
+        with _told(self.path, "cannot be written"):
             self.path.mkdir(parents=True, exist_ok=True)
             lock = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        except OSError as error:
-            raise OutriderError(f"{self.path}: the crawl's directory cannot be written: {error.strerror}") from error
         try:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -87,55 +93,85 @@ class CrawlDirectory:
                     f"{self.path}: another crawl (process {holder}) is running there; "
                     "wait for it, or give this one another --directory"
                 ) from None
-            os.ftruncate(lock, 0)
-            os.pwrite(lock, str(os.getpid()).encode(), 0)
-            for folder in _FOLDERS:
-                (self.path / folder).mkdir(exist_ok=True)
+            with _told(self.path, "cannot be written"):
+                os.ftruncate(lock, 0)
+                os.pwrite(lock, str(os.getpid()).encode(), 0)
+                for folder in _FOLDERS:
+                    (self.path / folder).mkdir(exist_ok=True)
             yield
         finally:
             os.close(lock)
 
     def discard(self) -> None:
-        """Everything that a crawl wrote, and nothing else."""
-        for name in _OURS:
-            (self.path / name).unlink(missing_ok=True)
-        for folder in _FOLDERS:
-            shutil.rmtree(self.path / folder, ignore_errors=True)
-            (self.path / folder).mkdir(exist_ok=True)
+        """Everything that a crawl wrote, and nothing else. A folder that was moved elsewhere and linked is emptied."""
+        with _told(self.path, "cannot be discarded"):
+            for folder in _FOLDERS:
+                for item in list((self.path / folder).iterdir()):
+                    shutil.rmtree(item) if item.is_dir() and not item.is_symlink() else item.unlink()
+            for name in _OURS:
+                (self.path / name).unlink(missing_ok=True)
 
     def seeds(self) -> list[Url]:
+        """Raises `ConfigError` when somebody has spoilt the file."""
         if not self.seeds_file.exists():
             return []
-        return [Url(line) for line in self.seeds_file.read_text().splitlines() if line.strip()]
+        with _told(self.seeds_file, "cannot be read"):
+            lines = self.seeds_file.read_text("utf-8", errors="replace").splitlines()
+        try:
+            return [Url(line) for line in lines if line.strip()]
+        except InvalidUrl as error:
+            raise ConfigError(f"{self.seeds_file}: {error}; take the line out, or begin anew with --fresh") from error
 
     def remember(self, settings: Settings, seeds: Sequence[Url]) -> list[Url]:
         """Write down what this run is made with; all seeds, old and new. Raises `ConfigError` for a binding change."""
-        if self.is_begun:
-            self._refuse_changes(settings)
+        self.refuse_changes(settings)
         known = dict.fromkeys([*self.seeds(), *seeds])
         _replace(self.seeds_file, "".join(f"{seed}\n" for seed in known))
         _replace(self.settings_file, toml_of(settings))
         return list(known)
 
-    def _refuse_foreign(self) -> None:
-        if self.path.exists() and not self.path.is_dir():
-            raise ConfigError(f"{self.path}: is a file; a crawl needs a directory of its own (--directory)")
-        if self.path.is_dir() and not self.is_begun and not (self.path / _LOCK).exists() and any(self.path.iterdir()):
-            raise ConfigError(
-                f"{self.path}: holds other files and no crawl; give an empty or a new directory (--directory)"
-            )
-
-    def _refuse_changes(self, settings: Settings) -> None:
-        before = load(file=self.settings_file, environment={}).settings
+    def refuse_changes(self, settings: Settings) -> None:
+        """Raises `ConfigError` when what is known here would not hold under these settings."""
+        if not self.is_begun:
+            return
+        before = self._bound()
         changes = [
-            f"{key} was {shown(key, getattr(before, key))}, is now {shown(key, getattr(settings, key))}"
+            f"{key} was {shown(key, before[key])}, is now {shown(key, getattr(settings, key))}"
             for key in BINDING
-            if plain(getattr(before, key)) != plain(getattr(settings, key))
+            if key in before and before[key] != plain(getattr(settings, key))
         ]
         if changes:
             raise ConfigError(
                 f"{self.path}: this crawl was begun with other settings, and would be corrupted: "
                 f"{'; '.join(changes)}; set them back, give another --directory, or start anew with --fresh"
+            )
+
+    def _bound(self) -> dict[str, object]:
+        """The binding keys as they were written, also those that stand as comments because they hide a password."""
+        with _told(self.settings_file, "cannot be read"):
+            text = self.settings_file.read_text("utf-8", errors="replace")
+        found: dict[str, object] = {}
+        for key, value in re.findall(rf"^(?:# )?({'|'.join(BINDING)}) = (.*)$", text, re.MULTILINE):
+            try:
+                # `none` is a word for people: TOML has no such value.
+                found[key] = None if value in {"none", '"none"'} else tomllib.loads(f"value = {value}")["value"]
+            except tomllib.TOMLDecodeError:
+                raise ConfigError(f"{self.settings_file}: {key} = {value}: cannot be read") from None
+        return found
+
+    def _refuse_foreign(self) -> None:
+        if self.path.exists() and not self.path.is_dir():
+            raise ConfigError(f"{self.path}: is a file; a crawl needs a directory of its own (--directory)")
+        if not self.path.is_dir() or self.is_begun:
+            return
+        # The lock is made first: without it, not even what is called like ours is ours.
+        ours = {*_OURS, *_FOLDERS, _LOCK} if (self.path / _LOCK).exists() else set()
+        with _told(self.path, "cannot be read"):
+            foreign = sorted(item.name for item in self.path.iterdir() if item.name not in ours)
+        if foreign:
+            raise ConfigError(
+                f"{self.path}: holds other files ({foreign[0]}) and no crawl; "
+                "give an empty or a new directory (--directory)"
             )
 
 
@@ -177,5 +213,19 @@ def _quoted(text: str) -> str:
 def _replace(path: Path, text: str) -> None:
     """Whole or not at all."""
     new = path.with_name(path.name + ".new")
-    new.write_text(text)
-    os.replace(new, path)  # noqa: PTH105 - Path.replace is the same; this says what it is for
+    try:
+        with _told(path, "cannot be written"):
+            new.write_text(text, "utf-8")
+            os.replace(new, path)  # noqa: PTH105 - Path.replace is the same; this says what it is for
+    finally:
+        new.unlink(missing_ok=True)
+
+
+@contextmanager
+def _told(place: Path, what: str) -> Iterator[None]:
+    """It is the machine that says no: one sentence that names the place."""
+    try:
+        yield
+    except OSError as error:
+        named = place if error.filename is None else error.filename
+        raise OutriderError(f"{named}: {what}: {error.strerror}") from error

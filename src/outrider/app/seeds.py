@@ -5,8 +5,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from outrider.app.rules import gate_rules, identity
+from outrider.engine.gate import Gate
 from outrider.errors import ConfigError, InvalidUrl
+from outrider.model.record import Decision
+from outrider.model.task import Candidate, Origin
 from outrider.model.url import Url
+from outrider.settings import Settings
 
 STDIN: Final = "-"
 _SHOWN: Final = 3
@@ -25,7 +30,19 @@ def seed_of(text: str) -> Url:
     text = text.strip()
     if "://" not in text and "." in text and " " not in text and not text.startswith(("/", ".")) and _is_bare(text):
         return Url(f"https://{text}")
-    return Url(text)
+    try:
+        return Url(text)
+    except InvalidUrl:
+        if len(text.split()) > 1:
+            raise InvalidUrl(text, "holds a blank; expected one URL or domain, such as https://example.org/") from None
+        raise
+
+
+def all_refused(settings: Settings, seeds: Sequence[Url]) -> list[Decision]:
+    """Why there would be nothing to do: what speaks against each seed, or nothing if one of them may be crawled."""
+    gate = Gate(gate_rules(settings, seeds), identity(settings))
+    judged = gate.judge([Candidate(seed, origin=Origin.SEED) for seed in seeds], 0.0)
+    return [] if judged.tasks else judged.decisions
 
 
 def _is_bare(text: str) -> bool:

@@ -70,9 +70,10 @@ def crawl(  # noqa: PLR0913 - one argument for each option
     config: ConfigFile = None,
 ) -> int:
     """Crawl politely from these URLs on, and write down everything. The same command again goes on."""
-    from outrider.app.directory import CrawlDirectory  # noqa: PLC0415 - late, as in options
-    from outrider.app.seeds import read_seeds  # noqa: PLC0415
-    from outrider.cli.crawl_run import run_crawl  # noqa: PLC0415
+    from outrider.app.crawl import require_name  # noqa: PLC0415 - late, as in options
+    from outrider.app.directory import CrawlDirectory  # noqa: PLC0415 - the same
+    from outrider.app.seeds import read_seeds  # noqa: PLC0415 - the same
+    from outrider.cli.crawl_run import refuse_seeds, run_crawl  # noqa: PLC0415 - the same
 
     if log_format not in {"text", "json"}:
         raise ConfigError(f"--log-format {log_format!r}: expected text or json")
@@ -97,11 +98,17 @@ def crawl(  # noqa: PLR0913 - one argument for each option
         "allow_private": allow_private or None,
     }
     goes_on = home.is_begun and not fresh
+    _check_place(home, has_seeds=bool(begin), fresh=fresh)
     file = config or (home.settings_file if goes_on else None)
     settings = load_settings(profile, file, assignments, flags).settings
+    # Whatever can be refused is refused before anything is made or discarded.
+    require_name(settings, begin)
+    if not goes_on and (code := refuse_seeds(settings, begin)) is not None:
+        return code
+    if fresh and home.is_begun:
+        _ask(home, yes=yes)
     with home.held():
-        if fresh and home.is_begun:
-            _ask(home, yes=yes)
+        if fresh:
             home.discard()
         return run_crawl(settings, begin, home, _format(log_format), as_json=as_json)
 
@@ -110,6 +117,15 @@ def default_directory(name: str) -> Path:
     """`crawl-example.org`: the same seeds lead to the same place."""
     plain = "".join(char if char.isalnum() or char in ".-" else "-" for char in name).strip(".-")
     return Path(f"crawl-{plain[:100] or 'seeds'}")
+
+
+def _check_place(home: "CrawlDirectory", *, has_seeds: bool, fresh: bool) -> None:
+    if not has_seeds and fresh:
+        raise ConfigError(f"{home.path}: --fresh discards the seeds as well; give a URL, or --seeds FILE")
+    if not has_seeds and not home.is_begun:
+        raise ConfigError(f"{home.path}: no crawl is there to go on with; give a URL, or --seeds FILE")
+    if home.demo_mark.exists() and not fresh:
+        raise ConfigError(f"{home.path}: is the demo's, which makes it anew each time; give another --directory")
 
 
 def _format(name: str) -> Literal["text", "json"]:

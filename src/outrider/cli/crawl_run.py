@@ -8,22 +8,28 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
 import typer
+from msgspec.structs import replace
 
 from outrider.app.crawl import Crawling, open_crawl
 from outrider.app.directory import CrawlDirectory
+from outrider.app.seeds import all_refused
 from outrider.cli.exit_codes import ExitCode
 from outrider.cli.loop import run
 from outrider.cli.terminal import say
 from outrider.engine.finish import Finish
-from outrider.errors import StoreError
+from outrider.errors import ConfigError, OutriderError, StoreError
 from outrider.model.progress import Progress
+from outrider.model.record import Decision
 from outrider.model.url import Url
 from outrider.observe.plain import Display, display_on
 from outrider.observe.status_file import write_status
 from outrider.observe.summary import summary_json, summary_text
+from outrider.observe.words import counted
 from outrider.settings import Settings
 
 _STATUS_EVERY: Final = 1.0
+_TOLD: Final = 3
+"""So many seeds are named; of the others there may be thousands."""
 
 _CODES: Final[Mapping[str, ExitCode]] = {
     Finish.SEEDS_UNREACHABLE: ExitCode.FETCH_FAILED,
@@ -59,8 +65,26 @@ def code_of_end(last: Progress) -> ExitCode:
 async def crawl_and_watch(settings: Settings, seeds: Sequence[Url], home: CrawlDirectory, display: Display) -> Progress:
     """To its end, whichever that is: a first SIGINT or SIGTERM lets what is under way finish, a second does not."""
     watching = _Watching(home, display)
+    try:
+        last = await _crawl(settings, seeds, home, watching)
+    except StoreError as error:
+        watching.break_off()
+        raise StoreError(
+            f"{error}; once that is mended, the same command goes on from there (--fresh begins anew)"
+        ) from error
+    except OutriderError as error:
+        watching.break_off()
+        said = next((path for path in sorted(home.logs.glob("worker-*.stderr")) if path.stat().st_size), None)
+        if said is None or isinstance(error, ConfigError):
+            raise
+        raise OutriderError(f"{error}; what they said last is in {said}") from error
+    watching.end(last)
+    return last
+
+
+async def _crawl(settings: Settings, seeds: Sequence[Url], home: CrawlDirectory, watching: "_Watching") -> Progress:
     async with open_crawl(settings, seeds, home, shown=watching.show) as crawling:
-        _tell_beginning(crawling)
+        await _tell_beginning(crawling)
         loop = asyncio.get_running_loop()
         supervisor = crawling.supervisor
         for number, why in ((signal.SIGINT, Finish.INTERRUPTED), (signal.SIGTERM, Finish.TERMINATED)):
@@ -70,20 +94,54 @@ async def crawl_and_watch(settings: Settings, seeds: Sequence[Url], home: CrawlD
         finally:
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.remove_signal_handler(number)
-    watching.end(last)
+        if code_of_end(last) is ExitCode.FETCH_FAILED:
+            await _tell_failures(crawling, seeds or home.seeds())
     return last
 
 
-def _tell_beginning(crawling: Crawling) -> None:
-    refused = crawling.refused.decisions
-    for decision in refused[:3]:
-        say(f"the seed {decision.url} is not crawled: {decision.reason} ({decision.rule}: {decision.evidence})")
-    if len(refused) > 3:
-        say(f"and {len(refused) - 3} more seeds, see: outrider events {crawling.directory.path} --type url_refused")
+def refuse_seeds(settings: Settings, seeds: Sequence[Url]) -> ExitCode | None:
+    """When our own rules speak against every one of them, there is nothing to begin."""
+    refused = all_refused(settings, seeds)
+    if not refused:
+        return None
+    _tell_refused(refused)
+    say("nothing to crawl: no seed may be visited by the rules above; change the rules, or give other seeds")
+    return ExitCode.REFUSED
+
+
+async def _tell_beginning(crawling: Crawling) -> None:
+    where = crawling.directory.path
     if crawling.resumed:
-        say(f"going on with the crawl in {crawling.directory.path}; --fresh begins anew")
+        census = await crawling.frontier.census()
+        owed = census.pending + census.waiting
+        say(
+            f"going on with the crawl in {where}: {counted(census.fetched, 'page')} fetched, "
+            f"{counted(owed, 'URL')} still owed a visit (--fresh begins anew)"
+        )
+    else:
+        _tell_refused(crawling.refused.decisions)
     if crawling.mended is not None and crawling.mended.cut:
-        say(f"{crawling.mended.cut} answers that were half written are fetched again")
+        cut = counted(crawling.mended.cut, "answer")
+        say(f"{cut} that the last run left half written will be fetched again")
+
+
+def _tell_refused(refused: Sequence[Decision]) -> None:
+    for decision in refused[:_TOLD]:
+        say(f"the seed {decision.url} is not crawled: {decision.reason} ({decision.rule}: {decision.evidence})")
+    if len(refused) > _TOLD:
+        say(f"{counted(len(refused) - _TOLD, 'more seed')} of {len(refused):,} in all are not crawled either")
+
+
+async def _tell_failures(crawling: Crawling, seeds: Sequence[Url]) -> None:
+    """Which seed, and why: a count of reasons does not help somebody who has mistyped a name."""
+    for seed in seeds[:_TOLD]:
+        pages = [record.page for record in await crawling.records.find(seed) if record.page is not None]
+        if pages:
+            # The error begins with the reason, when it says more than that.
+            say(f"the seed {seed} could not be fetched: {pages[-1].metadata.error or pages[-1].metadata.reason}")
+    if len(seeds) > _TOLD:
+        more = counted(len(seeds) - _TOLD, "other seed")
+        say(f"nor could {more}; see outrider pages {crawling.directory.path} --status failed")
 
 
 class _Watching:
@@ -93,8 +151,10 @@ class _Watching:
         self._home = home
         self._display = display
         self._written_at = float("-inf")
+        self._last: Progress | None = None
 
     def show(self, progress: Progress) -> None:
+        self._last = progress
         self._display.show(progress)
         if time.monotonic() - self._written_at >= _STATUS_EVERY:
             self._written_at = time.monotonic()
@@ -102,6 +162,10 @@ class _Watching:
 
     def end(self, progress: Progress) -> None:
         self._write(progress)
+
+    def break_off(self) -> None:
+        if self._last is not None:
+            self._write(replace(self._last, finish=Finish.BROKEN.value))
 
     def _write(self, progress: Progress) -> None:
         try:

@@ -7,20 +7,17 @@ request by itself, and its referee says at the end whether the crawl was polite.
 import shlex
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from outrider.cli.options import AsJson
-from outrider.errors import ConfigError, OutriderError
+from outrider.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from outrider.app.directory import CrawlDirectory
-
-_MARK: Final = ".outrider-demo"
-"""Only a directory with this file in it is the demo's own, to be made anew without asking."""
 
 
 def demo(
@@ -52,17 +49,13 @@ def next_steps(directory: Path) -> list[str]:
 
 @contextmanager
 def _made_anew(home: "CrawlDirectory") -> "Iterator[None]":
-    mark = home.path / _MARK
-    if home.is_begun and not mark.exists():
+    if home.is_begun and not home.demo_mark.exists():
         raise ConfigError(
             f"{home.path}: holds a crawl that is not a demo's, which is not discarded; give another --directory"
         )
     with home.held():
         home.discard()
-        try:
-            mark.touch()
-        except OSError as error:
-            raise OutriderError(f"{mark}: {error.strerror}") from error
+        home.demo_mark.touch()
         yield
 
 

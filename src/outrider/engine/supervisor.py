@@ -335,7 +335,7 @@ class Supervisor:
             next_at=min(nexts, default=None),
             tried=counts.visits,
             answers=counts.visits - silent,
-            is_new=not self._terms.resumed,
+            is_new=not self._terms.resumed or not self._census.fetched,
             recrawls=self._terms.recrawls,
             ends_at=None if seconds is None else self._started_at + seconds,
             exhausted=exhausted,

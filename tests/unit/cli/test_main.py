@@ -139,10 +139,8 @@ def test_python_dash_m_outrider_is_the_command_and_its_code_the_processes() -> N
     done = run("config", "check", OUTRIDER_DELAY="fast")
 
     assert done.returncode == 2
-    assert (
-        done.stderr
-        == "outrider: delay = 'fast' (environment OUTRIDER_DELAY): expected seconds or a time like 10m, 1h30m, 0 or more\n"
-    )
+    told = "outrider: delay = 'fast' (environment OUTRIDER_DELAY): expected "
+    assert done.stderr == told + "seconds or a time like 10m, 1h30m, 0 or more\n"
     assert done.stdout == ""
 
 
