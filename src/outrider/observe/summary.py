@@ -31,8 +31,8 @@ _FINISHES: Final[Mapping[str, str]] = {
     "broken": "Stopped because a store is broken or full; nothing is lost.",
 }
 _GOES_ON: Final[Mapping[str, str]] = {
-    "max_pages": "with a larger --max-pages",
-    "size_limit": "with a larger --size-limit",
+    "max_pages": "a larger --max-pages",
+    "size_limit": "a larger --size-limit",
 }
 """Limits that count everything since the beginning would stop the same command at once."""
 UNKNOWN_END: Final = "It ended without a word, perhaps killed; nothing is lost."
@@ -51,8 +51,8 @@ def next_steps(progress: Progress) -> list[str]:
     owed = progress.census.pending + progress.census.waiting
     steps = []
     if owed:
-        how = _GOES_ON.get(progress.finish or "", "again")
-        steps.append(f"the same command {how} goes on with the {counted(owed, 'URL')} still owed")
+        how = _GOES_ON.get(progress.finish or "", "the same command again")
+        steps.append(f"{how} goes on with the {counted(owed, 'URL')} still owed")
     if progress.census.dead:
         steps.append(f"outrider events {where} --type url_died tells of every dead URL")
     if progress.counts.failed:
