@@ -157,6 +157,33 @@ class RecordsContract:
             assert await records.find(HOME) == [written]
             assert await pages_of(records) == [written.page]
 
+    async def test_half_a_character_is_shown_as_one_that_was_lost(self, name: str) -> None:
+        """A name of a file or an argument that is not UTF-8 brings lone surrogates: no store and no JSON can hold them.
+
+        They must not cost the batch that they are in.
+        """
+        page = visit(2, title="a\ud800z", error="\udcff", content_key="\udfff:1", directives=("x\ud800",)).page
+        assert page is not None
+        evidence = (
+            Evidence("fetch-2", page.url, HttpHeaders((("X\ud800", "é\udc80"),)), {"\ud800": "\ud800", "n": 1}),
+            Evidence("fetch-2", "\ud800", FetchError("\udcff", "fetch_error", 0, "dns_failure"), {}),
+        )
+        decided = replace(decision(), rule="Disallow: /\udcff", evidence="\ud800", parent="\ud800")
+        async with self.open(name) as records:
+            await records.write([visit(1), Record(replace(page, scan_id="\udcff"), evidence, (decided,))])
+
+            first, found, about = await records.find(HOME)
+
+        assert first == visit(1)
+        assert found.page is not None
+        data = found.page.metadata
+        assert (found.page.scan_id, data.title, data.error) == ("\ufffd", "a\ufffdz", "\ufffd")
+        assert (data.content_key, data.directives) == ("\ufffd:1", ("x\ufffd",))
+        assert found.evidence[0].content == HttpHeaders((("X\ufffd", "é\ufffd"),))
+        assert found.evidence[0].metadata == {"\ufffd": "\ufffd", "n": 1}
+        assert found.evidence[1].url == "\ufffd"
+        assert about.decisions == (replace(decided, rule="Disallow: /\ufffd", evidence="\ufffd", parent="\ufffd"),)
+
     async def test_a_url_of_the_model_is_as_good_as_its_text(self, name: str) -> None:
         text, page = visit(1), visit(1).page
         assert page is not None
@@ -266,6 +293,23 @@ class RecordsContract:
             (PageFilter(since=-1e300), [1, 2, 3, 4, 5]),
             (PageFilter(limit=2), [1, 2]),
             (PageFilter(limit=0), []),
+            (PageFilter(limit=-1), []),
+            (PageFilter(limit=1 << 70), [1, 2, 3, 4, 5]),
+            (PageFilter(site="::1"), [5]),
+            (PageFilter(site="[::1]:82"), []),
+            (PageFilter(site="127.0.0.1:" + "8" * 5_000), []),
+            (PageFilter(site="127.0.0.1:99999999999999999999"), []),
+            (PageFilter(site=""), []),
+            (PageFilter(site="."), []),
+            (PageFilter(site="%.org"), []),
+            (PageFilter(site="org"), [1, 2]),
+            (PageFilter(site="\udcff.org"), []),
+            (PageFilter(site="\x00.org"), []),
+            (PageFilter(reason="\x00"), []),
+            (PageFilter(reason="\ud800"), []),
+            (PageFilter(status_code=1 << 70), []),
+            (PageFilter(since=float("nan")), [1, 2, 3, 4, 5]),
+            (PageFilter(since=float("inf")), []),
             (PageFilter(since=2.0, limit=2), [2, 3]),
         ],
     )
