@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from outrider.model.record import Page, PageFilter
-from outrider.stores.page_rows import as_fetched_at, page_of, site_wanted
+from outrider.stores.page_rows import as_fetched_at, can_match, page_of, site_wanted
 
 MOST: Final = 1_000
 
@@ -22,7 +22,7 @@ class PageQuery:
 
     def __init__(self, wanted: PageFilter, last: int) -> None:
         self.values: dict[str, str | int] = {"after": 0, "last": last, "most": MOST}
-        self._left = wanted.limit
+        self._left = wanted.limit if can_match(wanted) else 0
         conditions: list[str] = []
         if wanted.status is not None:
             conditions.append("status = :status")

@@ -4,6 +4,7 @@
 texts would be as large as the pages; the text decides in the end, so a collision costs a look and no more.
 """
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, TypeAlias
@@ -31,6 +32,9 @@ COLUMNS: Final = (*Page.__struct_fields__[:-1], *PageMetadata.__struct_fields__)
 """Of a row, in order: the page's own, then those of its metadata."""
 
 _HALF: Final = 0xFFFFFFFF
+_HIGHEST: Final = (1 << 63) - 1
+_WITH_PORT: Final = re.compile(r"([^:]*|\[[^]]*\]):([0-9]{1,5})")
+_UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 _LATEST: Final = "9999-12-31T23:59:59.999Z"
 
 
@@ -173,10 +177,17 @@ class SiteWanted(Struct, frozen=True):
 
 def site_wanted(text: str) -> SiteWanted:
     text = text.lower()
-    host, colon, port = text.rpartition(":")
-    if colon and port.isascii() and port.isdigit() and (not host.startswith("[") or host.endswith("]")):
-        return SiteWanted(host.rstrip("."), int(port))
-    return SiteWanted(text.rstrip("."))
+    if text.count(":") > 1 and "[" not in text:
+        return SiteWanted(f"[{text}]")
+    found = _WITH_PORT.fullmatch(text)
+    return SiteWanted(found[1].rstrip("."), int(found[2])) if found else SiteWanted(text.rstrip("."))
+
+
+def can_match(wanted: PageFilter) -> bool:
+    """No page has a number that does not fit eight bytes, or a name with the character 0 or half a character."""
+    if wanted.status_code is not None and abs(wanted.status_code) > _HIGHEST:
+        return False
+    return not any(_UNSTORABLE.search(text) for text in (wanted.site, wanted.reason) if text)
 
 
 def as_fetched_at(moment: float) -> str:
@@ -190,7 +201,8 @@ def as_fetched_at(moment: float) -> str:
 def matches(page: Page, wanted: PageFilter) -> bool:
     data = page.metadata
     return (
-        wanted.status in {None, data.status}
+        can_match(wanted)
+        and wanted.status in {None, data.status}
         and wanted.reason in {None, data.reason}
         and wanted.status_code in {None, page.status_code}
         and (wanted.site is None or site_wanted(wanted.site).has(page.url))

@@ -44,7 +44,8 @@ class MemoryRecords:
 
     async def pages(self, wanted: PageFilter) -> AsyncIterator[list[Page]]:
         pages = [record.page for record in self._visits.values() if record.page and matches(record.page, wanted)]
-        pages = pages[: wanted.limit]
+        if wanted.limit is not None:
+            pages = pages[: max(wanted.limit, 0)]
         for start in range(0, len(pages), _BATCH):
             yield pages[start : start + _BATCH]
 
