@@ -7,10 +7,11 @@ texts would be as large as the pages; the text decides in the end, so a collisio
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 from msgspec import Struct
 from msgspec.json import Decoder, decode
+from msgspec.structs import replace
 from xxhash import xxh3_64_intdigest
 
 from outrider.model.codec import to_json
@@ -26,6 +27,7 @@ from outrider.model.record import (
 )
 from outrider.model.url import Url
 
+T = TypeVar("T")
 Row: TypeAlias = tuple[Any, ...]
 
 COLUMNS: Final = (*Page.__struct_fields__[:-1], *PageMetadata.__struct_fields__)
@@ -35,6 +37,7 @@ _HALF: Final = 0xFFFFFFFF
 _HIGHEST: Final = (1 << 63) - 1
 _WITH_PORT: Final = re.compile(r"([^:]*|\[[^]]*\]):([0-9]{1,5})")
 _UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
+_HALVES: Final = re.compile("[\ud800-\udfff]")
 _LATEST: Final = "9999-12-31T23:59:59.999Z"
 
 
@@ -162,6 +165,26 @@ def check(records: Sequence[Record]) -> None:
             raise ValueError(f"evidence of another visit than {owner}")
         if len({type(one.content) for one in record.evidence}) < len(record.evidence):
             raise ValueError(f"two pieces of evidence of one kind for {owner}")
+
+
+def mended(value: T) -> T:
+    """The same with U+FFFD for each half of a character, in all its texts.
+
+    The web cannot send one: headers are Latin-1, and the rest is decoded with replacements. But a folder's name or an
+    argument that is not UTF-8 comes as such (PEP 383). Neither UTF-8 nor JSON can hold it, so `UnicodeEncodeError`
+    tells when this is called for: looking beforehand would cost every batch what none has ever needed.
+    """
+    whole: Any = value
+    match value:
+        case str() if not value.isascii():
+            whole = _HALVES.sub("\ufffd", value)
+        case Struct():
+            whole = replace(value, **{name: mended(getattr(value, name)) for name in value.__struct_fields__})
+        case tuple() | list():
+            whole = type(value)(map(mended, value))
+        case dict():
+            whole = {mended(key): mended(one) for key, one in value.items()}
+    return whole if whole != value else value
 
 
 class SiteWanted(Struct, frozen=True):

@@ -7,10 +7,11 @@ from typing import Self
 
 from msgspec.structs import replace
 
+from outrider.model.codec import to_json
 from outrider.model.record import Decision, Page, PageFilter, PageStatus, Record, Tally
 from outrider.model.url import Url
 from outrider.ports import Clock
-from outrider.stores.page_rows import check, matches
+from outrider.stores.page_rows import check, matches, mended
 from outrider.stores.place import Place
 
 _BATCH = 1_000
@@ -30,6 +31,10 @@ class MemoryRecords:
 
     async def write(self, records: Sequence[Record]) -> None:
         check(records)
+        try:
+            to_json(records)
+        except UnicodeEncodeError:
+            records = mended(list(records))
         for record in records:
             if record.page is not None:
                 self._visits[record.page.fetch_id] = replace(record, decisions=())

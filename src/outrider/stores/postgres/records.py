@@ -17,7 +17,7 @@ from outrider.model.record import Page, PageFilter, PageStatus, Record, Tally
 from outrider.model.url import Url
 from outrider.ports import Clock
 from outrider.stores.page_query import PageQuery
-from outrider.stores.page_rows import check, url_hash
+from outrider.stores.page_rows import check, mended, url_hash
 from outrider.stores.place import Place
 from outrider.stores.postgres import records_rows as rows
 from outrider.stores.postgres.arrays import BigInts, Texts
@@ -41,13 +41,16 @@ class PostgresRecords:
     async def write(self, records: Sequence[Record]) -> None:
         """S1-35, S1-36: a statement for each table, whatever the number of visits."""
         check(records)
-        batch = rows.Batch(records)
+        try:
+            batch = rows.Batch(records)
+        except UnicodeEncodeError:
+            batch = rows.Batch(mended(list(records)))
 
         async def write(connection: Connection) -> None:
             if batch.pages:
                 await _write_pages(connection, batch)
             if batch.decisions:
-                await _say(connection, rows.SQL["put_decisions"], batch.decision_columns())
+                await _say(connection, rows.SQL["put_decisions"], batch.decision_columns)
 
         if batch.pages or batch.decisions:
             await self._database.run(write)
@@ -78,7 +81,7 @@ class PostgresRecords:
 
 
 async def _write_pages(connection: Connection, batch: rows.Batch) -> None:
-    columns = batch.page_columns()
+    columns = batch.page_columns
     old = {row[0]: row[1:] for row in await _say(connection, rows.SQL["known"], {"fetch_ids": columns["fetch_id"]})}
     put = await _say(connection, rows.SQL["put_pages"], columns)
     if any(not is_new and fetch_id not in old for fetch_id, _, is_new in put):

@@ -55,17 +55,26 @@ SQL: Final = _statements()
 
 
 class Batch:
-    """Records, ready to be written. Of a visit that occurs twice in it, the last word counts."""
+    """Records, ready to be written. Of a visit that occurs twice in it, the last word counts.
+
+    Raises `UnicodeEncodeError` for half a character, before there is a connection to lose.
+    """
 
     def __init__(self, records: Sequence[Record]) -> None:
         visits = {record.page.fetch_id: record for record in records if record.page}
         self.pages = [record.page for record in visits.values() if record.page]
         self.proofs = [to_proof(record.page, record.evidence) for record in visits.values() if record.page]
         self.decisions = [one for record in records for one in record.decisions]
+        self.page_columns = self._page_columns() if self.pages else {}
+        self.decision_columns = self._decision_columns() if self.decisions else {}
 
-    def page_columns(self) -> Parameters:
-        rows = [_storable(row_of(page)) for page in self.pages]
-        exact = [to_json(page).decode() if _is_shown_otherwise(row_of(page)) else None for page in self.pages]
+    def _page_columns(self) -> Parameters:
+        exactly = [row_of(page) for page in self.pages]
+        rows = [_storable(row) for row in exactly]
+        exact = [
+            None if row is shown else to_json(page).decode()
+            for page, row, shown in zip(self.pages, exactly, rows, strict=True)
+        ]
         places = [host_and_port(page.url) for page in self.pages]
         return {
             **{
@@ -84,7 +93,7 @@ class Batch:
     def proof_columns(self, numbers: dict[str, int]) -> Parameters:
         return {"pages": BigInts(numbers[page.fetch_id] for page in self.pages), "proofs": Texts(self.proofs)}
 
-    def decision_columns(self) -> Parameters:
+    def _decision_columns(self) -> Parameters:
         texts = [(one.url, one.by, one.reason, one.rule, one.evidence) for one in self.decisions]
         urls, by, reasons, rules, evidence = zip(*map(_storable, texts), strict=True)
         return {
@@ -154,4 +163,7 @@ def _storable(row: Row) -> Row:
 
 
 def _is_shown_otherwise(row: Row) -> bool:
-    return any(isinstance(value, str) and "\x00" in value for value in row)
+    texts = "".join([value for value in row if isinstance(value, str)])
+    if not texts.isascii():
+        texts.encode()
+    return "\x00" in texts

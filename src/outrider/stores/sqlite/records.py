@@ -14,7 +14,7 @@ from outrider.errors import ConfigError, StoreError
 from outrider.model.record import Page, PageFilter, Record, Tally
 from outrider.model.url import Url
 from outrider.ports import Clock
-from outrider.stores.page_rows import check
+from outrider.stores.page_rows import check, mended
 from outrider.stores.place import Place
 from outrider.stores.sqlite import records_rows as rows
 from outrider.stores.sqlite.failures import translated
@@ -47,6 +47,14 @@ class SqliteRecords:
     async def write(self, records: Sequence[Record]) -> None:
         """S1-35, S1-36: the evidence of many visits in one act, and of many acts in one commit."""
         check(records)
+        if not records:
+            return
+        try:
+            await self._write(records)
+        except UnicodeEncodeError:
+            await self._write(mended(list(records)))
+
+    async def _write(self, records: Sequence[Record]) -> None:
         ready: list[rows.Batch] = []
 
         def peek(_: sqlite3.Connection) -> Unanswered | None:
@@ -57,8 +65,7 @@ class SqliteRecords:
         def work(transaction: Transaction) -> None:
             ready[0].write(transaction.connection)
 
-        if records:
-            await self._thread.do(Act(work, peek))
+        await self._thread.do(Act(work, peek))
 
     async def find(self, url: Url) -> list[Record]:
         return await self._thread.do(Act(lambda transaction: rows.find(transaction.connection, str(url)), writes=False))
