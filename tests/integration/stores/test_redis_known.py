@@ -1,12 +1,10 @@
-"""What a process remembers of the known in front of the server is right, also when the server forgets."""
+"""What a process remembers of the known in front of the server is right."""
 
-from contextlib import suppress
 from typing import cast
 
 from tests.integration.stores.conftest import StartRedis
 from tests.services.redis import RedisServer
 
-from outrider.errors import StoreUnavailable
 from outrider.model.ledger import Added
 from outrider.model.task import Task
 from outrider.model.url import Url
@@ -60,18 +58,3 @@ async def test_a_name_that_is_only_claimed_is_known_but_not_remembered(start_red
 
     assert (while_claimed, once_free) == ([Added.KNOWN], [Added.NEW])
     assert (census.discovered, census.pending, census.fetched) == (1, 1, 0)
-
-
-async def test_what_a_server_forgot_is_new_again(start_redis: StartRedis) -> None:
-    """H2-6: nothing is kept from a server that came back empty by what was remembered of it."""
-    server = start_redis()
-    async with open_frontier(server.url, RULES) as frontier:
-        await frontier.add([page(1)])
-        server.kill()
-        server.start()
-        with suppress(StoreUnavailable):  # whether the line is found broken, or was replaced unseen
-            await frontier.census()
-
-        answers = await frontier.add([page(1)])
-
-    assert answers == [Added.NEW]

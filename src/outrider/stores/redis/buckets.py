@@ -1,9 +1,15 @@
-"""Where does a site live, and is this store ours? How many buckets there are is written once, when a store is made."""
+"""Where does a site live, and is this store ours? How many buckets there are is written once, when a store is made.
+
+Every bucket bears the mark of its store, so that data which is lost under open handles is noticed by the next act on
+it, on every node of a cluster. Only while `{prefix}:marked` is not there may a mark be missing: the store is just being
+made, or was made before there were marks. From then on a bucket without one has lost what it held.
+"""
 
 from typing import Final
+from uuid import uuid4
 
 from msgspec import Struct
-from xxhash import xxh3_64_intdigest
+from xxhash import xxh3_64_hexdigest, xxh3_64_intdigest
 
 from outrider.errors import ConfigError, SchemaMismatch
 from outrider.model.codec import from_json, to_json
@@ -18,6 +24,8 @@ SCHEMA: Final = 1
 ON_ONE_SERVER: Final = 1
 """A server runs one script at a time, so that more buckets would only mean more calls."""
 ON_A_CLUSTER: Final = 64
+MARK: Final = "mark"
+"""Among the counters of a bucket; the one that is no number."""
 
 
 class Version(Struct, frozen=True):
@@ -27,13 +35,14 @@ class Version(Struct, frozen=True):
 
 
 class Origins(Struct, frozen=True):
-    """What a store was made with. `rules` are what all who open it must agree on."""
+    """What a store was made with. `rules` are what all who open it must agree on; no two have the same `mark`."""
 
     schema: int
     buckets: int
     rules: dict[str, str]
     spills: bool = False
     bloom: Bloom | None = None
+    mark: str = ""
 
 
 class Buckets:
@@ -69,8 +78,8 @@ async def open_buckets(
     server: Server, place: Place, rules: FrontierRules, wanted: Wanted
 ) -> tuple[Buckets, FrontierRules]:
     """Make the store, or check that it is one that these rules can use; with the rules in force."""
-    key = f"{{{server.prefix}}}:made"
-    stored = await server.command("GET", key)
+    key, marked = f"{{{server.prefix}}}:made", f"{{{server.prefix}}}:marked"
+    stored, is_marked = await server.command("MGET", key, marked)
     if stored is None:
         if place.must_exist:
             raise ConfigError(f"{place}: there is no frontier under the prefix {server.prefix!r}")
@@ -90,6 +99,12 @@ async def open_buckets(
     agreed = in_force(place, made.rules, rules)
     if made.bloom is not None:
         server.constants["BLOOM"] = made.bloom.constant(made.buckets)
+    # A store that was made before there were marks has none of its own; what it says of itself tells it apart as well.
+    server.mark = made.mark or xxh3_64_hexdigest(stored)
+    if is_marked is None:
+        keys = {bucket: server.key(bucket, "c") for bucket in range(made.buckets)}
+        await server.command_each({bucket: ("HSETNX", key, MARK, server.mark) for bucket, key in keys.items()})
+        await server.command("SET", marked, server.mark, "NX")
     return Buckets(made.buckets, agreed, made.bloom), agreed
 
 
@@ -98,4 +113,4 @@ async def _origins(server: Server, place: Place, rules: FrontierRules, wanted: W
     bloom = wanted.dedup.made(has_module=False)
     if bloom is not None:
         bloom = wanted.dedup.made(has_module=await server.has_command("BF.RESERVE"))
-    return Origins(SCHEMA, number, made_under(with_seed(rules)), wanted.spills, bloom)
+    return Origins(SCHEMA, number, made_under(with_seed(rules)), wanted.spills, bloom, uuid4().hex)

@@ -1,10 +1,10 @@
-"""How many are there of each state? The counters of all buckets, added up."""
+"""How many are there of each state? The counters of all buckets, added up; none is missing, or all would be wrong."""
 
 from collections import defaultdict
 
 from outrider.model.ledger import Census
 from outrider.model.reason import Reason
-from outrider.stores.redis.buckets import Buckets
+from outrider.stores.redis.buckets import MARK, Buckets
 from outrider.stores.redis.server import Server
 
 
@@ -12,6 +12,8 @@ async def count_all(server: Server, buckets: Buckets) -> Census:
     calls = {bucket: ("HGETALL", server.key(bucket, "c")) for bucket in buckets.every}
     counts: defaultdict[str, int] = defaultdict(int)
     for reply in (await server.command_each(calls)).values():
+        if reply.pop(MARK.encode(), b"").decode() != server.mark:
+            raise server.gone()
         for name, value in reply.items():
             counts[name.decode()] += int(value)
     reasons: dict[str, dict[Reason, int]] = {"s": {}, "d": {}}

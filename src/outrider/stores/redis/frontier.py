@@ -129,6 +129,7 @@ class RedisFrontier(RedisLedger):
         await self._hold(leases, None)
 
     async def revive(self, wanted: Filter) -> int:
+        await self.check_marks()
         count = 0
         if matches(wanted, State.SKIPPED, Reason.SITE_UNREACHABLE, wanted.site or ""):
             count += await self._revive_sites(wanted)

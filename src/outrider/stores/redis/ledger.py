@@ -18,7 +18,7 @@ from outrider.policy.transition import matches, set_aside_entry, state_of
 from outrider.ports import Clock, FrontierRules
 from outrider.stores.redis import packing
 from outrider.stores.redis.accounts import counter_of
-from outrider.stores.redis.buckets import Buckets
+from outrider.stores.redis.buckets import MARK, Buckets
 from outrider.stores.redis.census import count_all
 from outrider.stores.redis.dedup import Bloom
 from outrider.stores.redis.server import Argument, Server
@@ -70,6 +70,7 @@ class RedisLedger:
         for bucket in self.buckets.every:
             async for lines in self.lines(bucket, wanted):
                 yield [entry for _, entry in lines]
+        await self.check_marks()
 
     @property
     def expected_loss(self) -> Bloom | None:
@@ -102,11 +103,13 @@ class RedisLedger:
                     bare = [key for key in found if key not in lined]
                     if bare:
                         yield bare
+        await self.check_marks()
 
     async def sites(self) -> AsyncIterator[list[Site]]:
         for bucket in self.buckets.every:
             async for names in self._site_names(bucket):
                 yield await self.read_sites(names)
+        await self.check_marks()
 
     async def restore(
         self, entries: Sequence[Entry] = (), sites: Sequence[Site] = (), hashes: Sequence[int] = ()
@@ -137,6 +140,13 @@ class RedisLedger:
         return count + await self._restore_hashes(hashes)
 
     # what the frontier shares
+
+    async def check_marks(self) -> None:
+        """Whoever walks through data by plain commands sees none where it is gone; scripts look by themselves."""
+        calls = {bucket: ("HGET", self.server.key(bucket, "c"), MARK) for bucket in self.buckets.every}
+        marks = await self.server.command_each(calls)
+        if set(marks.values()) != {self.server.mark.encode()}:
+            raise self.server.gone()
 
     def now(self) -> str:
         """Nothing, when it is the store's clock that counts."""

@@ -29,6 +29,8 @@ _PASSING: Final = ("BUSY", "LOADING", "MASTERDOWN", "NOREPLICAS", "UNBLOCKED", "
 _READING: Final = frozenset({"know", "peek", "read", "short"})
 """Acts that change nothing."""
 _WAIT_FOR_CONNECTION: Final = 30.0
+_GONE: Final = "GONE"
+"""First word of the answer of a bucket that does not bear the mark of our store; see `bucket.lua`."""
 
 
 class _Packed:
@@ -67,13 +69,15 @@ class Server:
 
     `head` is how many tasks of a queue are kept here, when the rest goes to files; None when nothing does. `constants`
     stand in front of every script, and must be there before the first call. What a script wrote is only answered for
-    once so many `replicas` have it.
+    once so many `replicas` have it. `mark` is what our store is told by from one that was made in its place: every
+    bucket bears it, and every script looks for it before it does anything.
     """
 
     def __init__(
         self, place: Place, prefix: str, pool: int, timeout: float, head: int | None = None, replicas: int = 0
     ) -> None:
         self.era = 0
+        self.mark = ""
         self._client = _cluster(place, pool, timeout) if is_cluster(place) else self._single(place, pool, timeout)
         self._place = place
         self.prefix = prefix
@@ -105,10 +109,10 @@ class Server:
         with self._translated():
             async with self._room:
                 try:
-                    return await say("EVALSHA", script.sha1, 1, key, *arguments)
+                    return await say("EVALSHA", script.sha1, 1, key, self.mark, *arguments)
                 except exceptions.NoScriptError:
                     # A server that was restarted or flushed; it did nothing, so the whole text may follow.
-                    return await say("EVAL", script.text, 1, key, *arguments)
+                    return await say("EVAL", script.text, 1, key, self.mark, *arguments)
 
     async def call_each(self, name: str, calls: Mapping[int, Arguments]) -> Replies:
         """One call a bucket, side by side, so that many buckets cost little more than one round trip."""
@@ -142,6 +146,10 @@ class Server:
                 f"{self._place}: {reached} of {self._replicas} replicas have what was written; a failover could lose it"
             )
         return reply
+
+    def gone(self) -> StoreError:
+        """Hashes that are made with a seed of ours would mean nothing to those who made the store anew."""
+        return _gone(self._place)
 
     async def close(self) -> None:
         await self._client.aclose()
@@ -191,6 +199,8 @@ def translated(place: Place) -> Iterator[None]:
             (exceptions.ClusterDownError, exceptions.TryAgainError, exceptions.ReadOnlyError, exceptions.AskError),
         ):
             raise StoreUnavailable(f"{place}: the server cannot serve now: {error}") from error
+        if _first_word(error) == _GONE:
+            raise _gone(place) from error
         raise StoreError(f"{place}: {error}") from error
     except (exceptions.RedisClusterException, exceptions.ClusterError) as error:
         if isinstance(error.__cause__, exceptions.AuthenticationError):
@@ -274,6 +284,13 @@ def _common(place: Place, timeout: float) -> dict[str, Any]:
 
 def _refused(place: Place, error: BaseException) -> StoreError:
     return StoreError(f"{place}: the server refuses this user or password ({_first_word(error)})")
+
+
+def _gone(place: Place) -> StoreError:
+    return StoreError(
+        f"{place}: the data of this frontier is gone (the server was restarted without its data, or emptied); "
+        "put the data back, or stop all who use it and begin anew under another prefix"
+    )
 
 
 def _first_word(error: BaseException) -> str:

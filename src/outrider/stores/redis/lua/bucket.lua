@@ -4,7 +4,8 @@
 -- server and on a cluster. KEYS[1] is always <bucket>:c, and the other names are made from it:
 --
 --   <bucket>:c              hash    counters: k:known and k:sets, x:known and x:sets, strays, sites, leased, stale,
---                                   serial, pending, waiting, fetched, alias, s:<reason> (skipped), d:<reason> (dead)
+--                                   serial, pending, waiting, fetched, alias, s:<reason> (skipped), d:<reason> (dead);
+--                                   and mark: which store this is
 --   <bucket>:k:…                    identity hashes of all URLs of the bucket's sites (see `known.lua`, `filter.lua`)
 --   <bucket>:x:…                    strays: identity hashes that were restored without their URL, so without a site
 --   <bucket>:p              set     names that were claimed for an account that may still be refused
@@ -25,16 +26,22 @@
 -- An item is its sequence number (MessagePack, so that bytes sort as numbers) and a tail that is opaque here.
 -- Constants stand in front of this file. HEAD: how long a queue may be here, the rest being in files; false when all of it
 -- is here. BLOOM: the filter of this store, see `filter.lua`; false when all hashes are kept.
+-- ARGV[1] is the mark of the caller's store. Where the bucket bears another, or none, its data was lost and nothing may be
+-- built in its place: the answer is an error that begins with GONE. What an act says of its ARGV comes after the mark.
 -- Numbers go back as text of 17 digits: tostring() would lose the microseconds.
 
 local call = redis.call
 local base = string.sub(KEYS[1], 1, -2)
 
+if call('HGET', KEYS[1], 'mark') ~= ARGV[1] then
+  return redis.error_reply('GONE the bucket does not bear the mark of this store')
+end
+
 local NOT_BEFORE, FULL_AT, INTERVAL, BURST, TOKEN, SEQUENCE = 1, 2, 3, 4, 5, 6
 local ADMITTED, FLAGS, PENDING, WAITING, DEADLINE, PRIORITIES = 7, 8, 9, 10, 11, 12
 -- FLAGS: 1 set aside, 2 excluded, 3 both. DEADLINE: 0 while nobody holds the site. From PRIORITIES on: those in use.
 
-local position = 0
+local position = 1
 local function take()
   position = position + 1
   return ARGV[position]
