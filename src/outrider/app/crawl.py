@@ -231,6 +231,10 @@ async def open_crawl(
         gate = Gate(gate_rules(settings, seeds), frontier.rules.identity)
         proposed = gate.judge([Candidate(seed, origin=Origin.SEED) for seed in seeds], clock.now())
         await frontier.add(proposed.tasks, proposed.refused)
+        if proposed.decisions:
+            await records.write([Record(decisions=tuple(proposed.decisions))])
+            if not resumed:
+                await events.publish(proposed.events)
 
         async def spawn(number: int) -> Mate:
             if hooks is not None:

@@ -34,6 +34,7 @@ LISTING_TYPES: Final = frozenset(
     }
 )
 _MIB: Final = 1_048_576
+_LEAST_BODY: Final = 65_536
 _BARE_SUPERVISOR: Final = 90 * _MIB
 _BARE_WORKER: Final = 105 * _MIB
 """What a process takes before it has done anything, with its libraries."""
@@ -112,8 +113,10 @@ def worker_rules(settings: Settings, memory: Memory) -> WorkerRules:
 
 
 def crawl_limits(settings: Settings) -> CrawlLimits:
+    """With a limit of bytes, one body may take a twentieth of it: else the first permits would be all of it."""
     size = settings.size_limit
-    return CrawlLimits(settings.max_pages, size, min(settings.max_body, size or settings.max_body))
+    body = settings.max_body if size is None else min(settings.max_body, size, max(size // 20, _LEAST_BODY))
+    return CrawlLimits(settings.max_pages, size, body)
 
 
 def pace_limits(settings: Settings) -> PaceLimits:

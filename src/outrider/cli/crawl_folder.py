@@ -10,7 +10,7 @@ from outrider.errors import ConfigError
 EVENTS: Final = "events"
 FRONTIER: Final = "crawl.db"
 STATUS: Final = "logs/status.json"
-LOG: Final = "logs/outrider.log"
+LOG: Final = "logs/crawl.log"
 
 CrawlFolder = Annotated[
     Path, typer.Argument(metavar="DIR", help="Of the crawl; without it, the folder that we are in.")
