@@ -360,8 +360,10 @@ async def test_a_store_that_is_away_does_not_end_the_crawl() -> None:
 
 async def test_what_a_crawl_waits_for_is_told_unless_nobody_can_say() -> None:
     """An idle crawl whose site is down: the pause is a minute, and the frontier is away when it is asked."""
+    down, other = DnsError("no", exists=True), "http://example.net"
     scene = Scene(
-        {f"{ROOT}/": DnsError("no", exists=True), f"{ROOT}/robots.txt": DnsError("no", exists=True)},
+        {f"{ROOT}/": down, f"{ROOT}/robots.txt": down, f"{other}/": linking()},
+        [f"{ROOT}/", f"{other}/"],
         give_up_probes=3,
     )
     await scene.propose()
