@@ -82,7 +82,7 @@ class Worker:
             rules.agent,
             most_bytes=rules.most_bytes,
             written=self._written,
-            store_away=self._store_away,
+            store_away=lambda why: self._store_away("writing", why),
             taken=finished,
         )
         self._crew = Crew(tools, gate, self._finisher, purse, self._brake)
@@ -91,6 +91,7 @@ class Worker:
         self._wake = asyncio.Event()
         self._room = rules.concurrency
         self._broken: set[str] = set()
+        self._away: set[str] = set()
         self.counts = Counts()
         self.paused = ""
         self.idle = False
@@ -174,10 +175,9 @@ class Worker:
         try:
             leased = await self._stores.frontier.lease(sites=room, tasks=self._rules.tasks, seconds=self._rules.lease)
         except StoreUnavailable as error:
-            self._store_away(str(error))
+            self._frontier_away(str(error))
             return Leased((), self._clock.now() + 1.0)
-        if self.paused and not self._brake.is_on:
-            self._store_away(None)
+        self._frontier_away(None)
         return leased
 
     def _until(self, leased: Leased) -> float:
@@ -219,7 +219,7 @@ class Worker:
             try:
                 extended = await self._stores.frontier.extend([lease for lease, _ in held], self._rules.lease)
             except StoreUnavailable as error:
-                self._store_away(str(error))
+                self._frontier_away(str(error))
                 continue
             for (lease, hold), new in zip(held, extended, strict=True):
                 if new is None:
@@ -304,11 +304,17 @@ class Worker:
         if held is not None:
             held[2].cancel()
 
-    def _store_away(self, why: str | None) -> None:
-        if why is None:
-            self._resume()
-        else:
+    def _frontier_away(self, why: str | None) -> None:
+        self._store_away("leasing", why)
+
+    def _store_away(self, who: str, why: str | None) -> None:
+        """A store that is back says nothing of another, which may still be waited for."""
+        if why is not None:
+            self._away.add(who)
             self._pause(f"a store is away: {why}")
+        elif who in self._away:
+            self._away.discard(who)
+            self._resume()
 
     def _pause(self, cause: str) -> None:
         if not self.paused:
@@ -316,7 +322,7 @@ class Worker:
         self.paused = cause
 
     def _resume(self) -> None:
-        if self.paused:
+        if self.paused and not self._away and not self._brake.is_on:
             self._finisher.tell(CrawlResumed(at=self._clock.now(), cause=self.paused))
             self.paused = ""
 

@@ -1,0 +1,209 @@
+"""Acknowledge last: body → records → links → events → settle."""
+
+import asyncio
+
+import pytest
+from msgspec.structs import replace
+from tests.unit.engine.crawling import ROOT, Scene, linking
+from tests.unit.engine.wrapped import Acts, WrappedContents, WrappedEvents, WrappedFrontier, WrappedRecords
+
+from outrider.engine.finisher import Finished, Finisher, Outcome, Stores
+from outrider.errors import StoreError, StoreUnavailable
+from outrider.model.event import BugFound, CrawlPaused, CrawlResumed, PageFetched
+from outrider.model.lease import Lease
+from outrider.model.record import PageStatus
+from outrider.model.site import Site
+from outrider.model.url import Url
+from outrider.stores.memory.contents import MemoryContents
+from outrider.stores.memory.events import MemoryEvents
+from outrider.stores.memory.frontier import MemoryFrontier
+from outrider.testing.site import page
+
+WEB = {f"{ROOT}/": linking("/a", "/b"), f"{ROOT}/a": linking("/"), f"{ROOT}/b": page("b")}
+ORDER = ["put", "write", "add", "publish", "settle", "confirm"]
+WRITING = set(ORDER)
+
+
+def told_of(acts: Acts) -> Scene:
+    """A crawl whose stores tell what was asked of them."""
+    scene = Scene(WEB)
+    records = WrappedRecords(acts)
+    scene.kept = records
+    scene.stores = Stores(
+        WrappedFrontier(scene.memory, acts),
+        WrappedEvents(scene.sink, acts),
+        records,
+        WrappedContents(scene.bodies, acts),
+    )
+    scene.worker = scene.another()
+    return scene
+
+
+async def test_each_step_is_done_before_the_next_and_settling_is_the_last_but_one() -> None:
+    """DESIGN 1: body, records, links, events, settle; only then is the body confirmed."""
+    acts = Acts()
+    scene = told_of(acts)
+
+    await scene.crawl()
+
+    writing = [act for act in acts.done if act in WRITING]
+    assert writing[:6] == ORDER
+    for batch in " ".join(writing).split("put")[1:]:
+        steps = batch.split()
+        assert steps == sorted(steps, key=ORDER.index) or "settle" in steps[:-1]
+
+
+@pytest.mark.parametrize("act", ORDER)
+async def test_a_store_that_is_away_is_waited_for_and_nothing_is_lost_or_doubled(act: str) -> None:
+    acts = Acts()
+    scene = told_of(acts)
+    acts.away = {act: 9}
+
+    await scene.crawl()
+
+    assert (await scene.memory.census()).fetched == 3
+    assert (await scene.kept.tally()).pages == {PageStatus.FETCHED: 3}
+    assert sorted(event.url for event in scene.told(PageFetched)) == sorted(WEB)
+    assert len(scene.told(CrawlPaused)) == len(scene.told(CrawlResumed)) == 1
+    assert sorted(scene.asked[1:]) == ["GET /", "GET /a", "GET /b"]
+
+
+@pytest.mark.parametrize("act", ["write", "add", "settle"])
+async def test_an_act_that_happened_although_it_seemed_not_to_is_harmless(act: str) -> None:
+    """After `StoreUnavailable` it may have happened or not: asking again is always safe."""
+    acts = Acts()
+    scene = told_of(acts)
+    acts.late = {act: 2}
+
+    await scene.crawl()
+
+    census = await scene.memory.census()
+    assert (census.fetched, census.discovered, census.adds_up) == (3, 3, True)
+    assert (await scene.kept.tally()).pages == {PageStatus.FETCHED: 3}
+
+
+@pytest.mark.parametrize("act", ORDER[:-1])
+async def test_a_store_that_is_broken_ends_it_all_and_no_later_step_was_done(act: str) -> None:
+    acts = Acts()
+    scene = told_of(acts)
+    acts.broken = {act}
+    await scene.propose()
+
+    with pytest.raises(StoreError, match=f"{act} is broken"):
+        await scene.worker.run()
+
+    assert [done for done in acts.done if done in WRITING] == ORDER[: ORDER.index(act)]
+    census = await scene.memory.census()
+    assert (census.fetched, census.pending > 0) == (0, True)
+
+
+# by itself
+
+
+class Alone:
+    """A finisher with nobody behind it: items are made by hand."""
+
+    def __init__(self, most_bytes: int = 100) -> None:
+        scene = Scene({})
+        self.clock = scene.clock
+        self.acts = Acts()
+        self.sink = MemoryEvents()
+        self.frontier: MemoryFrontier = scene.memory
+        stores = Stores(
+            WrappedFrontier(scene.memory, self.acts), self.sink, WrappedRecords(self.acts), MemoryContents()
+        )
+        self.lost: list[Lease] = []
+        self.paused: list[str | None] = []
+        self.finisher = Finisher(
+            stores,
+            scene.gate,
+            scene.clock,
+            "us",
+            most_bytes=most_bytes,
+            written=self._written,
+            store_away=self.paused.append,
+        )
+
+    def _written(self, _: object, outcome: Outcome) -> None:
+        self.lost += outcome.lost
+
+
+def item(size: int = 0, token: int = 1, *, last: bool = False) -> Finished:
+    site = Site("example.com")
+    return Finished(Lease(site, (), token, 0.0, 60.0), site, size=size, last=last)
+
+
+async def test_nobody_starts_a_visit_while_too_many_bytes_wait() -> None:
+    alone = Alone(most_bytes=100)
+    finisher = alone.finisher
+    await finisher.room()
+
+    finisher.finish(item(60))
+    await finisher.room()
+    finisher.finish(item(60))
+    waiting = asyncio.ensure_future(finisher.room())
+    await asyncio.sleep(0)
+    was_done = waiting.done()
+    finisher.close()
+    await finisher.run()
+
+    assert not was_done
+    await waiting
+
+
+async def test_a_lease_that_was_lost_is_told_once_a_batch() -> None:
+    alone = Alone()
+
+    alone.finisher.finish(item(token=7))
+    alone.finisher.finish(item(token=7, last=True))
+    alone.finisher.close()
+    await alone.finisher.run()
+
+    assert [lease.token for lease in alone.lost] == [7]
+    assert (await alone.frontier.census()).stale == 1
+
+
+async def test_events_without_a_visit_are_published_too() -> None:
+    alone = Alone()
+    bug = BugFound(at=1.0, what="x", error="y", url=Url(f"{ROOT}/"))
+
+    alone.finisher.tell(bug)
+    alone.finisher.close()
+    await alone.finisher.run()
+
+    assert list(alone.sink.events) == [bug]
+
+
+async def test_who_is_about_to_end_does_not_wait_for_a_store_for_ever() -> None:
+    alone = Alone()
+    alone.acts.away = {"settle": 1_000}
+
+    alone.finisher.finish(item())
+    alone.finisher.close()
+
+    with pytest.raises(StoreUnavailable):
+        await alone.finisher.run()
+    assert len(alone.paused) == 6
+
+
+async def test_the_last_state_of_a_site_is_what_is_written_back() -> None:
+    scene = Scene({})
+    await scene.propose()
+    (lease,) = (await scene.memory.lease(sites=1, tasks=1, seconds=60.0)).leases
+    finisher = Finisher(
+        scene.stores,
+        scene.gate,
+        scene.clock,
+        "us",
+        most_bytes=100,
+        written=lambda _batch, _outcome: None,
+        store_away=lambda _why: None,
+    )
+
+    for fetched in (1, 2):
+        finisher.finish(Finished(lease, replace(lease.site, fetched=fetched), last=fetched == 2))
+    finisher.close()
+    await finisher.run()
+
+    assert [site.fetched async for sites in scene.memory.sites() for site in sites] == [2]
+    assert (await scene.memory.census()).leased == 0
