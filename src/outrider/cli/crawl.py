@@ -11,7 +11,9 @@ from outrider.errors import ConfigError
 
 if TYPE_CHECKING:
     from outrider.app.directory import CrawlDirectory
+    from outrider.settings import Loaded
 
+_LIMITS = ("max_pages", "size_limit", "time_limit")
 _SCOPES = "page, prefix, host, domain (default) or any"
 
 
@@ -100,7 +102,8 @@ def crawl(  # noqa: PLR0913 - one argument for each option
     goes_on = home.is_begun and not fresh
     _check_place(home, has_seeds=bool(begin), fresh=fresh)
     file = config or (home.settings_file if goes_on else None)
-    settings = load_settings(profile, file, assignments, flags).settings
+    loaded = load_settings(profile, file, assignments, flags)
+    settings = loaded.settings
     # Whatever can be refused is refused before anything is made or discarded.
     require_name(settings, begin)
     if not goes_on and (code := refuse_seeds(settings, begin)) is not None:
@@ -110,7 +113,8 @@ def crawl(  # noqa: PLR0913 - one argument for each option
     with home.held():
         if fresh:
             home.discard()
-        return run_crawl(settings, begin, home, _format(log_format), as_json=as_json)
+        remarks = _held_over(loaded) if goes_on and config is None else []
+        return run_crawl(settings, begin, home, _format(log_format), as_json=as_json, remarks=remarks)
 
 
 def default_directory(name: str) -> Path:
@@ -126,6 +130,17 @@ def _check_place(home: "CrawlDirectory", *, has_seeds: bool, fresh: bool) -> Non
         raise ConfigError(f"{home.path}: no crawl is there to go on with; give a URL, or --seeds FILE")
     if home.demo_mark.exists() and not fresh:
         raise ConfigError(f"{home.path}: is the demo's, which makes it anew each time; give another --directory")
+
+
+def _held_over(loaded: "Loaded") -> list[str]:
+    """Limits that nobody gave this time, and that hold all the same: they would stop a crawl without a cause in sight."""
+    from outrider.settings.describe import shown  # noqa: PLC0415 - late, as in options
+
+    kept = [key for key in _LIMITS if loaded.provenance[key].startswith("file ")]
+    if not kept:
+        return []
+    told = ", ".join(f"{key} = {shown(key, getattr(loaded.settings, key))}" for key in kept)
+    return [f"as in the last run: {told} (--{kept[0].replace('_', '-')} none lifts it)"]
 
 
 def _format(name: str) -> Literal["text", "json"]:

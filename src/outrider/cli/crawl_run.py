@@ -1,11 +1,12 @@
 """Run a crawl while somebody watches: progress, signals, status file, and the summary at the end."""
 
 import asyncio
+import json
 import signal
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from typing import Final, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, Literal, TypeAlias
 
 import typer
 from msgspec.structs import replace
@@ -28,6 +29,7 @@ from outrider.observe.words import counted
 from outrider.settings import Settings
 
 _STATUS_EVERY: Final = 1.0
+Note: TypeAlias = Callable[[str], None]
 _TOLD: Final = 3
 """So many seeds are named; of the others there may be thousands."""
 
@@ -46,11 +48,15 @@ def run_crawl(
     log_format: Literal["text", "json"],
     *,
     as_json: bool,
+    remarks: Sequence[str] = (),
     steps: Sequence[str] | None = None,
 ) -> int:
     """The exit code. The summary goes to the standard output, everything on the way to the error output."""
+    note = say_as_json if log_format == "json" else say
+    for remark in remarks:
+        note(remark)
     with display_on(sys.stderr, log_format) as display:
-        last = run(crawl_and_watch(settings, seeds, home, display))
+        last = run(crawl_and_watch(settings, seeds, home, display, note))
     files = files_of(settings, home)
     typer.echo(summary_json(last, files, steps) if as_json else summary_text(last, files, steps), nl=as_json)
     return code_of_end(last)
@@ -62,11 +68,13 @@ def code_of_end(last: Progress) -> ExitCode:
     return _CODES.get(last.finish or "", ExitCode.OK)
 
 
-async def crawl_and_watch(settings: Settings, seeds: Sequence[Url], home: CrawlDirectory, display: Display) -> Progress:
+async def crawl_and_watch(
+    settings: Settings, seeds: Sequence[Url], home: CrawlDirectory, display: Display, note: Note = say
+) -> Progress:
     """To its end, whichever that is: a first SIGINT or SIGTERM lets what is under way finish, a second does not."""
     watching = _Watching(home, display)
     try:
-        last = await _crawl(settings, seeds, home, watching)
+        last = await _crawl(settings, seeds, home, watching, note)
     except StoreError as error:
         watching.break_off()
         raise StoreError(
@@ -82,9 +90,11 @@ async def crawl_and_watch(settings: Settings, seeds: Sequence[Url], home: CrawlD
     return last
 
 
-async def _crawl(settings: Settings, seeds: Sequence[Url], home: CrawlDirectory, watching: "_Watching") -> Progress:
+async def _crawl(
+    settings: Settings, seeds: Sequence[Url], home: CrawlDirectory, watching: "_Watching", note: Note
+) -> Progress:
     async with open_crawl(settings, seeds, home, shown=watching.show) as crawling:
-        await _tell_beginning(crawling)
+        await _tell_beginning(crawling, note)
         loop = asyncio.get_running_loop()
         supervisor = crawling.supervisor
         for number, why in ((signal.SIGINT, Finish.INTERRUPTED), (signal.SIGTERM, Finish.TERMINATED)):
@@ -95,8 +105,13 @@ async def _crawl(settings: Settings, seeds: Sequence[Url], home: CrawlDirectory,
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.remove_signal_handler(number)
         if code_of_end(last) is ExitCode.FETCH_FAILED:
-            await _tell_failures(crawling, seeds or home.seeds())
+            await _tell_failures(crawling, seeds or home.seeds(), note)
     return last
+
+
+def say_as_json(sentence: str) -> None:
+    """Among lines for a program, everything is one."""
+    sys.stderr.write(json.dumps({"type": "note", "message": sentence}) + "\n")
 
 
 def refuse_seeds(settings: Settings, seeds: Sequence[Url]) -> ExitCode | None:
@@ -104,44 +119,44 @@ def refuse_seeds(settings: Settings, seeds: Sequence[Url]) -> ExitCode | None:
     refused = all_refused(settings, seeds)
     if not refused:
         return None
-    _tell_refused(refused)
+    _tell_refused(refused, say)
     say("nothing to crawl: no seed may be visited by the rules above; change the rules, or give other seeds")
     return ExitCode.REFUSED
 
 
-async def _tell_beginning(crawling: Crawling) -> None:
+async def _tell_beginning(crawling: Crawling, note: Note) -> None:
     where = crawling.directory.path
     if crawling.resumed:
         census = await crawling.frontier.census()
         owed = census.pending + census.waiting
-        say(
+        note(
             f"going on with the crawl in {where}: {counted(census.fetched, 'page')} fetched, "
             f"{counted(owed, 'URL')} still owed a visit (--fresh begins anew)"
         )
     else:
-        _tell_refused(crawling.refused.decisions)
+        _tell_refused(crawling.refused.decisions, note)
     if crawling.mended is not None and crawling.mended.cut:
         cut = counted(crawling.mended.cut, "answer")
-        say(f"{cut} that the last run left half written will be fetched again")
+        note(f"{cut} that the last run left half written will be fetched again")
 
 
-def _tell_refused(refused: Sequence[Decision]) -> None:
+def _tell_refused(refused: Sequence[Decision], note: Note) -> None:
     for decision in refused[:_TOLD]:
-        say(f"the seed {decision.url} is not crawled: {decision.reason} ({decision.rule}: {decision.evidence})")
+        note(f"the seed {decision.url} is not crawled: {decision.reason} ({decision.rule}: {decision.evidence})")
     if len(refused) > _TOLD:
-        say(f"{counted(len(refused) - _TOLD, 'more seed')} of {len(refused):,} in all are not crawled either")
+        note(f"{counted(len(refused) - _TOLD, 'more seed')} of {len(refused):,} in all are not crawled either")
 
 
-async def _tell_failures(crawling: Crawling, seeds: Sequence[Url]) -> None:
+async def _tell_failures(crawling: Crawling, seeds: Sequence[Url], note: Note) -> None:
     """Which seed, and why: a count of reasons does not help somebody who has mistyped a name."""
     for seed in seeds[:_TOLD]:
         pages = [record.page for record in await crawling.records.find(seed) if record.page is not None]
         if pages:
             # The error begins with the reason, when it says more than that.
-            say(f"the seed {seed} could not be fetched: {pages[-1].metadata.error or pages[-1].metadata.reason}")
+            note(f"the seed {seed} could not be fetched: {pages[-1].metadata.error or pages[-1].metadata.reason}")
     if len(seeds) > _TOLD:
         more = counted(len(seeds) - _TOLD, "other seed")
-        say(f"nor could {more}; see outrider pages {crawling.directory.path} --status failed")
+        note(f"nor could {more}; see outrider pages {crawling.directory.path} --status failed")
 
 
 class _Watching:
