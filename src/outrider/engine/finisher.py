@@ -105,6 +105,10 @@ class Finisher:
 
     def finish(self, item: Finished) -> None:
         self._queue.append(item)
+        if item.found is not None:
+            # What stands behind it in the queue is written after it or with it, so nobody who leaves out a link of
+            # this page is settled before the link is in the frontier.
+            self._gate.remember(item.found.hashes)
         self._bytes += item.size
         if self._bytes > self._most_bytes:
             self._room.clear()
@@ -185,9 +189,7 @@ class Finisher:
         if not tasks and not refused:
             return 0
         answers = await self._insist(lambda: self._stores.frontier.add(tasks, refused))
-        for found in founds:
-            self._gate.remember(found.hashes)
-        return sum(answer is Added.NEW for answer in answers)
+        return answers.count(Added.NEW)
 
     async def _insist(self, act: Callable[[], Awaitable[T]]) -> T:
         """A store that is away pauses the crawl, it does not end it. Every act here may be repeated."""

@@ -5,7 +5,7 @@ is remembered by its hash, so that a known link costs one look and no object; th
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Final
 
@@ -94,7 +94,7 @@ class Gate:
         return found
 
     def remember(self, hashes: Iterable[int]) -> None:
-        """The frontier has these now. Only then: what it did not take must be proposed again."""
+        """The frontier has these, or gets them before anything that is proposed from now on."""
         self._recent.update(hashes)
         if len(self._recent) > MOST_REMEMBERED // 2:
             self._before, self._recent = self._recent, set()
@@ -143,7 +143,11 @@ class Gate:
         # A listing is as deep as the page that led to it, and what it lists is one step further.
         depth = task.depth if origin is Origin.LISTING else task.depth + 1
         rules = self._rules.listing if origin is Origin.LISTING else self._rules.admit
-        for url, key in self._unseen(urls):
+        recent, before, make = self._recent, self._before, self._hash
+        for url in urls:
+            key = make(url)
+            if key in recent or key in before:
+                continue
             refused = refusal(url, depth, rules)
             found.hashes.append(key)
             if refused is None:
@@ -159,13 +163,6 @@ class Gate:
                 found.tasks.append(task)
             case Refusal() as refused:
                 self._refuse(candidate.url, refused, candidate.parent, at, found)
-
-    def _unseen(self, urls: Iterable[Url]) -> Iterator[tuple[Url, int]]:
-        recent, before, make = self._recent, self._before, self._hash
-        for url in urls:
-            key = make(url)
-            if key not in recent and key not in before:
-                yield url, key
 
     @staticmethod
     def _refuse(url: Url, refused: Refusal, parent: Url | None, at: float, found: Found) -> None:
