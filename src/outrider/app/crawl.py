@@ -12,6 +12,7 @@ from msgspec.json import decode, encode
 from msgspec.structs import replace
 
 from outrider.app.directory import CrawlDirectory
+from outrider.app.recrawl import begins_recrawl, owe_fetched, without_recrawl
 from outrider.app.rules import (
     Memory,
     admission,
@@ -211,6 +212,7 @@ async def open_crawl(
         raise ConfigError("nothing to crawl: give a URL, or --seeds FILE")
     require_name(settings, [*directory.seeds(), *seeds])
     directory.refuse_changes(settings)
+    begins_again = begins_recrawl(settings, directory)
     workers = 1 if hooks is not None else worker_count(settings)
     clock = SystemClock()
     where = places(settings, directory, WATCHER, Memory(database_cache=4 << 20, known=1 << 20))
@@ -221,13 +223,16 @@ async def open_crawl(
         log = stack.enter_context(open_log(directory.logs / "crawl.log"))
         events = Heard(sink, log, hooks.told if hooks else None)
         # Only now: stores that cannot be opened must not bind whoever mends the settings.
-        seeds = directory.remember(settings, seeds)
+        seeds = directory.remember(without_recrawl(settings) if begins_again else settings, seeds)
         mended = None
         if resumed:
             mended = await _mend(directory, frontier, records)
             reclaim = getattr(frontier, "reclaim", None)
             if settings.frontier is None and reclaim is not None:
                 await reclaim()
+        if begins_again:
+            await owe_fetched(frontier, records, frontier.rules)
+            directory.remember(settings, seeds)
         gate = Gate(gate_rules(settings, seeds), frontier.rules.identity)
         proposed = gate.judge([Candidate(seed, origin=Origin.SEED) for seed in seeds], clock.now())
         await frontier.add(proposed.tasks, proposed.refused)

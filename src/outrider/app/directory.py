@@ -24,7 +24,10 @@ from outrider.settings import Settings, settings_of
 from outrider.settings.describe import plain, shown, spoken_value
 
 BINDING: Final = ("site_by", "strip_tracking", "sort_query", "recrawl", "frontier", "records")
-"""Keys that may not change: what is known, whose turn it is and what is owed rest on them."""
+"""Keys that may not change: what is known, whose turn it is and what is owed rest on them.
+
+One exception: `recrawl` may be switched on later (see `recrawl`).
+"""
 
 # In the order in which they are discarded: while outrider.toml is there, it is a crawl, if a torn one.
 _OURS: Final = (".demo", "crawl.db", "crawl.db-wal", "crawl.db-shm", "seeds.txt", "outrider.toml")
@@ -139,6 +142,7 @@ class CrawlDirectory:
             f"{key} was {shown(key, before[key])}, is now {shown(key, getattr(settings, key))}"
             for key in BINDING
             if key in before and before[key] != plain(getattr(settings, key))
+            if not (key == "recrawl" and settings.recrawl)
         ]
         if changes:
             raise ConfigError(

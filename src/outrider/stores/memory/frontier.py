@@ -113,6 +113,10 @@ class MemoryFrontier:
                 count += 1
         return count
 
+    async def owe_again(self, tasks: Sequence[Task]) -> int:
+        """Owe fetched pages another visit, as these tasks say; how many. All that is in another state is left alone."""
+        return sum(map(self._owe_again, tasks))
+
     async def census(self) -> Census:
         count = self._counts
         return Census(
@@ -322,6 +326,20 @@ class MemoryFrontier:
         queue = self._queue(entry.site)
         self._owe(key, revived(entry.task, queue.next_sequence()), queue)
         self._line_up(queue)
+
+    def _owe_again(self, task: Task) -> bool:
+        key = self.rules.identity.hash(task.url)
+        if key in self._hashes:
+            self._hashes.remove(key)
+        elif key in self._ended and self._ended[key].state is State.FETCHED:
+            del self._ended[key]
+        else:
+            return False
+        self._counts[State.FETCHED, None] -= 1
+        queue = self._queue(task.url.site(self.rules.site_by))
+        self._owe(key, replace(task, sequence=queue.next_sequence()), queue)
+        self._line_up(queue)
+        return True
 
     def _restore(self, entry: Entry) -> bool:
         key = self.rules.identity.hash(entry.url)

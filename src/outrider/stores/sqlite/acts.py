@@ -228,6 +228,24 @@ class Acts:
                 count += 1
         return count
 
+    # owe again
+
+    def owe_again(self, tasks: Sequence[Task]) -> int:
+        batch = self._batch
+        keys = [self._hash(task.url) for task in tasks]
+        sites = [task.url.site(self._rules.site_by) for task in tasks]
+        fetched = batch.fetched(set(keys), set(sites))
+        count = len(fetched)
+        batch.unend(line for line in fetched.values() if line is not None)
+        batch.make(site for key, site in zip(keys, sites, strict=True) if key in fetched)
+        for key, site, task in zip(keys, sites, tasks, strict=True):
+            if key in fetched:
+                del fetched[key]  # the same URL may come later in this batch
+                row = batch.sites[site]
+                batch.owe(row, key, task, row.next_sequence())
+        batch.counts[FETCHED] -= count
+        return count
+
     # restore
 
     def restore_sites(self, sites: Sequence[Site]) -> None:

@@ -107,6 +107,22 @@ class Batch:
         self.counts[DISCOVERED] += len(new)
         return new
 
+    def fetched(self, hashes: Collection[int], sites: Collection[str]) -> dict[int, int | None]:
+        """Those of them, of URLs of these sites, that are fetched; each with the id of the line it may have.
+
+        There is no index of what is owed: the whole queues of the sites are read, so many should be asked for at once.
+        """
+        known = sorted(self.seen.known(hashes))
+        listed = encode(known).decode()
+        lines = {key: (line, state) for line, key, state in self._execute(SQL["ended_among"], (listed,))}
+        owed = {key for (key,) in self._execute(SQL["owed_among"], (listed, encode(sorted(sites)).decode()))}
+        by_hash_only = (None, State.FETCHED.value)
+        found = ((key, *lines.get(key, by_hash_only)) for key in known if key not in owed)
+        return {key: line for key, line, state in found if state == State.FETCHED}
+
+    def unend(self, lines: Iterable[int]) -> None:
+        self._executemany(SQL["unend"], [(line,) for line in lines])
+
     # sites
 
     def load(self, keys: Iterable[str]) -> None:

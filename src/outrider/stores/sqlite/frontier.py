@@ -127,6 +127,13 @@ class SqliteFrontier:
 
         return await self._thread.do(Act(work))
 
+    async def owe_again(self, tasks: Sequence[Task]) -> int:
+        """Owe fetched pages another visit, as these tasks say; how many. All that is in another state is left alone.
+
+        So it may be repeated. Reads the queues of the tasks' sites: better seldom, with many at once.
+        """
+        return await self._write(lambda acts: acts.owe_again(tasks))
+
     async def census(self) -> Census:
         rows = await self._read(lambda connection: connection.execute(SQL["counts"]).fetchall())
         count: defaultdict[tuple[str, str], int] = defaultdict(int, {(name, reason): n for name, reason, n in rows})
