@@ -137,7 +137,7 @@ class Supervisor:
         finally:
             await self._abandon()
         if self._broke is not None:
-            raise _as_error(self._broke)
+            raise StoreError(self._broke.message)
         await self._count()
         last = self._progress(why)
         self._shown(last)
@@ -395,7 +395,3 @@ def pages_of(tally: Tally) -> int:
 
 def _satisfied(report: Report) -> Report:
     return replace(report, account=replace(report.account, wants=False))
-
-
-def _as_error(broke: Broke) -> OutriderError:
-    return StoreError(broke.message)

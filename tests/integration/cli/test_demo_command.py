@@ -57,7 +57,7 @@ async def test_the_demo_ends_by_itself_is_polite_and_its_hints_work(
     assert told["pages"] > 2_000
     assert told["referee"]["disallowed"] == 0
     assert told["referee"]["requests"] > told["pages"]
-    assert os.listdir(tmp_path) == ["outrider-demo"]
+    assert [path.name for path in tmp_path.iterdir()] == ["outrider-demo"]
     assert at_work(tmp_path) == []
 
     *commands, to_fill_in = told["next"]

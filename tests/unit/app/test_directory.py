@@ -127,9 +127,9 @@ def test_a_setting_that_binds_may_not_change(home: CrawlDirectory) -> None:
         before = home.settings_file.read_text()
 
         with pytest.raises(
-            ConfigError, match=r"site_by was domain, is now host; recrawl was false, is now true.*--fresh"
+            ConfigError, match=r"site_by was domain, is now host; sort_query was false, is now true.*--fresh"
         ):
-            home.remember(settings_of(site_by="host", recrawl=True, delay=9), [SEED])
+            home.remember(settings_of(site_by="host", sort_query=True, delay=9), [SEED])
 
     assert home.settings_file.read_text() == before
 
