@@ -73,8 +73,13 @@ class Gate:
         outcome = haul.visit.outcome
         if isinstance(outcome, Moved):
             via = (*task.via, *haul.visit.hops)
-            target = Candidate(outcome.to, task.depth, task.priority + task.depth, Origin.REDIRECT, task.url, via)
-            self._propose(target, self._rules.admit, at, found)
+            # A sitemap that has moved is still one, and is read and judged as one.
+            is_listing = task.origin is Origin.LISTING
+            origin, rules = (
+                (Origin.LISTING, self._rules.listing) if is_listing else (Origin.REDIRECT, self._rules.admit)
+            )
+            target = Candidate(outcome.to, task.depth, task.priority + task.depth, origin, task.url, via)
+            self._propose(target, rules, at, found)
             return found
         if self._rules.sitemaps and haul.robots is not None and haul.robots.rules is not None:
             self._read_robots(haul.robots.rules, task, at, found)
