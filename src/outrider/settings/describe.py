@@ -86,12 +86,8 @@ def plain(value: object) -> Plain:
 
 
 def spoken(settings: Settings) -> dict[str, Plain]:
-    """Every key that has a value, secrets included, so that another process can make the same of it."""
-    return {
-        key: spoken_value(value)
-        for key in Settings.model_fields
-        if (value := getattr(settings, key)) is not None or Settings.model_fields[key].default is not None
-    }
+    """Every key with its value, secrets included, so that another process can make the same of it."""
+    return {key: spoken_value(getattr(settings, key)) for key in Settings.model_fields}
 
 
 def spoken_value(value: object) -> Plain:

@@ -196,6 +196,11 @@ def _pairs(value: object) -> dict[str, str]:
     return pairs
 
 
+def _by_site(value: object) -> dict[str, str]:
+    """Sites are known by names in lower case."""
+    return {name.lower(): item for name, item in _pairs(value).items()}
+
+
 def _addresses(value: object) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for name, listed in _pairs(value).items():
@@ -279,7 +284,7 @@ Addresses = Annotated[
     dict[str, tuple[str, ...]], BeforeValidator(_addresses), Expects("a list of name=address, such as *.test=127.0.0.1")
 ]
 Intervals = Annotated[
-    dict[str, SomeSeconds], BeforeValidator(_pairs), Expects("a list of site=time, such as example.org=1h")
+    dict[str, SomeSeconds], BeforeValidator(_by_site), Expects("a list of site=time, such as example.org=1h")
 ]
 
 Agent = Annotated[

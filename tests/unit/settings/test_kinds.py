@@ -204,3 +204,83 @@ def test_every_key_stands_in_one_section_and_has_one_line_of_meaning() -> None:
 def test_extensions_are_shown_by_group_and_given_to_programs_one_by_one() -> None:
     assert shown("skip_extensions", NON_TEXT).startswith("images, video, audio, ")
     assert plain(NON_TEXT) == sorted(NON_TEXT)
+
+
+# the kinds of a whole crawl
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"*.test": "127.0.0.1;::1"},
+        {"*.test": ["127.0.0.1", "::1"]},
+        "*.TEST=127.0.0.1;::1",
+        ["*.test=127.0.0.1 ::1"],
+    ],
+)
+def test_names_that_the_dns_does_not_know_have_addresses(given: object) -> None:
+    settings = settings_of(hosts=given)
+
+    assert settings.hosts == {"*.test": ("127.0.0.1", "::1")}
+    assert settings_of(hosts=shown("hosts", settings.hosts)).hosts == settings.hosts
+
+
+@pytest.mark.parametrize("given", ["a.test", "a.test=", "=127.0.0.1", "a.test=b.test", "a.test=127.0.0.1;x", 7])
+def test_what_is_no_list_of_names_and_addresses(given: object) -> None:
+    with pytest.raises(ConfigError, match="expected a list of name=address"):
+        settings_of(hosts=given)
+
+
+@pytest.mark.parametrize(
+    "given", [{"example.org": 60}, {"example.org": "60"}, "Example.ORG=60", "example.org = 60.0", ["example.org=60"]]
+)
+def test_single_sites_have_their_own_interval(given: object) -> None:
+    """Site names are in lower case, whatever people write."""
+    settings = settings_of(recrawl_sites=given)
+
+    assert settings.recrawl_sites == {"example.org": 60.0}
+    assert settings_of(recrawl_sites=shown("recrawl_sites", settings.recrawl_sites)) == settings
+
+
+@pytest.mark.parametrize("given", ["example.org", "example.org=0", "example.org=-1", "example.org=soon", 3])
+def test_what_is_no_interval_of_a_site(given: object) -> None:
+    with pytest.raises(ConfigError, match="expected a list of site=seconds"):
+        settings_of(recrawl_sites=given)
+
+
+@pytest.mark.parametrize(
+    ("given", "workers"), [("auto", None), ("AUTO", None), (None, None), (4, 4), ("4", 4), (256, 256)]
+)
+def test_workers_are_a_number_or_one_per_core(given: object, workers: int | None) -> None:
+    assert settings_of(workers=given).workers == workers
+
+
+@pytest.mark.parametrize("given", [0, 257, "many", True, 1.5])
+def test_what_is_no_number_of_workers(given: object) -> None:
+    with pytest.raises(ConfigError, match="expected a whole number from 1 to 256, or auto"):
+        settings_of(workers=given)
+
+
+@pytest.mark.parametrize(
+    ("given", "size"), [("none", None), ("256MiB", 1 << 28), ("1G", 1 << 30), (1 << 28, 1 << 28), (None, None)]
+)
+def test_memory_is_a_size_that_is_enough(given: object, size: int | None) -> None:
+    assert settings_of(max_memory=given).max_memory == size
+
+
+@pytest.mark.parametrize("given", ["255MiB", 1, "much", True])
+def test_too_little_memory_is_an_error(given: object) -> None:
+    with pytest.raises(ConfigError, match="at least 256MiB, or none"):
+        settings_of(max_memory=given)
+
+
+@pytest.mark.parametrize("given", ["redis", "/tmp/x.db", "://x", 3])  # noqa: S108 - nothing is written there
+def test_what_is_no_store_url(given: object) -> None:
+    with pytest.raises(ConfigError, match="expected a store URL"):
+        settings_of(frontier=given)
+
+
+def test_a_store_url_may_be_none() -> None:
+    settings = settings_of(frontier="none", records="memory:", contents="warc:///tmp/x")
+
+    assert (settings.frontier, settings.records, settings.contents) == (None, "memory:", "warc:///tmp/x")
