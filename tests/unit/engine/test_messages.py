@@ -21,7 +21,7 @@ from outrider.engine.messages import (
 from outrider.model.progress import Counts
 from outrider.model.reason import Reason
 
-MESSAGES = [
+MESSAGES: list[Message] = [
     Start(3, b'{"settings": 1}'),
     Grant(64),
     Drain(),

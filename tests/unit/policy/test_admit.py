@@ -11,6 +11,7 @@ from outrider.model.site import Site
 from outrider.model.task import Candidate, Origin, Task
 from outrider.model.url import Url
 from outrider.policy.admit import AdmitRules, Reach, Refusal, admit, admit_rules, extension_of, refusal
+from outrider.policy.traps import TrapLimits
 
 SEED = Url("https://www.example.com/docs/start.html?a=b")
 AUDIT = (
@@ -165,3 +166,28 @@ def test_an_admitted_candidate_becomes_a_task_that_keeps_its_story() -> None:
     task = admit(candidate, AdmitRules())
 
     assert task == Task(SEED, 2, 3, Origin.REDIRECT, Url("http://example.org/"), via)
+
+
+@pytest.mark.parametrize(
+    ("path", "rule"),
+    [
+        ("/a/b/a/b/a/b", "repeated_segment=3"),
+        ("/" + "/".join(str(number) for number in range(100, 130)), "max_segments=20"),
+        ("/?" + "&".join(f"p{number}=1" for number in range(30)), "max_parameters=20"),
+        ("/?f=1&f=2&f=3", "repeated_parameter=3"),
+    ],
+)
+def test_a_trap_is_refused_by_the_rule_that_caught_it(path: str, rule: str) -> None:
+    url = Url(f"https://www.example.com{path}")
+
+    refused = refusal(url, 0, admit_rules(traps=TrapLimits()))
+
+    assert refused is not None
+    assert (refused.reason, refused.rule) == (Reason.TRAP, rule)
+    assert refusal(url, 0, admit_rules()) is None
+
+
+def test_an_ordinary_url_is_no_trap() -> None:
+    assert (
+        reason("https://www.example.com/2011/11/11/a?tag[]=x&tag[]=y&tag[]=z", admit_rules(traps=TrapLimits())) is None
+    )

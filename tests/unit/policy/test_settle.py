@@ -305,3 +305,37 @@ def test_every_outcome_settles_and_no_site_is_ready_earlier_for_it(
         assert outcome.failure.scope is Scope.URL
     if settled.breaker.state is BreakerState.OPEN:
         assert settled.not_before >= settled.breaker.probe_at
+
+
+# single sites that are looked at more or less often than the others
+
+
+@pytest.mark.parametrize(
+    ("site", "recrawl", "wait"),
+    [
+        ("example.com", RecrawlRules(), 60.0),
+        ("other.test", RecrawlRules(), RecrawlRules().first),
+        ("example.com", None, None),
+    ],
+)
+def test_a_site_may_have_an_interval_of_its_own(site: str, recrawl: RecrawlRules | None, wait: float | None) -> None:
+    """Without recrawl there is none: a single site is an exception from a rule, and there is no rule."""
+    every_minute = RecrawlRules(first=60.0, least=60.0, most=60.0)
+    rules = SettleRules(recrawl=recrawl, recrawl_sites={"example.com": every_minute})
+
+    done, _ = after(FETCHED, site=Site(site), rules=rules)
+
+    assert isinstance(done, Done)
+    assert done.due_at == (None if wait is None else NOW + wait)
+
+
+@pytest.mark.parametrize("changed", [True, False])
+def test_an_interval_of_its_own_is_kept_however_often_the_page_changes(changed: bool) -> None:  # noqa: FBT001 - a column
+    every_minute = RecrawlRules(first=60.0, least=60.0, most=60.0)
+    rules = SettleRules(recrawl=RecrawlRules(), recrawl_sites={"example.com": every_minute})
+    task = replace(TASK, visited_at=NOW - 60, content_sha256="old" if changed else "new", changes=Changes(9, 5, 600))
+
+    done, _ = after(FETCHED, task, rules=rules)
+
+    assert isinstance(done, Done)
+    assert done.due_at == NOW + 60.0
