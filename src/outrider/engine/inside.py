@@ -13,13 +13,12 @@ class Inside:
         theirs: LocalChannel
         self.channel, theirs = local_pair()
         self._task = asyncio.create_task(self._run(work, theirs))
+        # Also when it is killed before it has begun: whoever listens must learn that nobody is there.
+        self._task.add_done_callback(lambda _: theirs.close())
 
     @staticmethod
     async def _run(work: Callable[[Channel], Awaitable[None]], channel: LocalChannel) -> None:
-        try:
-            await work(channel)
-        finally:
-            channel.close()
+        await work(channel)
 
     async def wait(self) -> int:
         """Raises what the worker raised: here a bug is the program's own to see. Who stops waiting stops nothing."""

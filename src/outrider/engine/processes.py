@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final, Self
 
@@ -25,20 +26,23 @@ class Process:
     @classmethod
     async def start(cls, number: int, job: bytes, log: Path) -> Self:
         """Raises `OSError` when the machine has no process, file or memory left for it."""
-        ours, theirs = socket.socketpair()
-        with log.open("ab") as stderr, theirs:
-            process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-m",
-                MODULE,
-                str(theirs.fileno()),
-                pass_fds=[theirs.fileno()],
-                env={**os.environ, **_FEW_ARENAS},
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=stderr,
-                stderr=stderr,
-            )
-        reader, writer = await asyncio.open_connection(sock=ours)
+        with ExitStack() as on_failure:
+            ours, theirs = socket.socketpair()
+            on_failure.enter_context(ours)
+            with theirs, log.open("ab") as stderr:
+                process = await asyncio.create_subprocess_exec(
+                    sys.executable,
+                    "-m",
+                    MODULE,
+                    str(theirs.fileno()),
+                    pass_fds=[theirs.fileno()],
+                    env={**os.environ, **_FEW_ARENAS},
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=stderr,
+                    stderr=stderr,
+                )
+            reader, writer = await asyncio.open_connection(sock=ours)
+            on_failure.pop_all()
         channel = SocketChannel(reader, writer)
         await channel.send(Start(number, job))
         return cls(process, channel)
