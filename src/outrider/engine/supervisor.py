@@ -188,6 +188,7 @@ class Supervisor:
             self._broke = Broke(type(error).__name__, str(error))
             return
         del self._mates[number]
+        watched.mate.channel.close()
         self._gone = self._gone.plus(watched.report.counts)
         if self._keeper is not None:
             self._keeper.forget(number)
