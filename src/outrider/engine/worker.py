@@ -186,11 +186,13 @@ class Worker:
         return min(max(leased.next_at - self._clock.now(), 0.005), _IDLE)
 
     async def _nap(self, seconds: float) -> None:
-        """Until something changes here, or for so long: others may have changed something, too."""
+        """Until something changes here, or for so long: others may have changed something, too.
+
+        What changed while the frontier was asked counts as well: its answer may be older than that.
+        """
+        if not self._wake.is_set():
+            await wait_for(self._wake, seconds, self._clock)
         self._wake.clear()
-        if self._crew.stopping:
-            return
-        await wait_for(self._wake, seconds, self._clock)
 
     def _serve(self, lease: Lease, group: asyncio.TaskGroup) -> None:
         key = lease.site.key, lease.token

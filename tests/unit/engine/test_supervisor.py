@@ -364,7 +364,7 @@ async def test_what_a_crawl_waits_for_is_told_unless_nobody_can_say() -> None:
     scene = Scene(
         {f"{ROOT}/": down, f"{ROOT}/robots.txt": down, f"{other}/": linking()},
         [f"{ROOT}/", f"{other}/"],
-        give_up_probes=3,
+        give_up_probes=1,
     )
     await scene.propose()
     shy = Shy()

@@ -1,18 +1,20 @@
 """One process's share of a crawl: lease sites, serve them, extend what takes long, until nothing is owed."""
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 from msgspec.structs import replace
-from tests.unit.engine.crawling import ROOT, Scene, linking
+from tests.unit.engine.crawling import ROOT, START, Scene, linking
 from tests.unit.engine.wrapped import Acts, WrappedFrontier
 
 from outrider.errors import ConnectError, DnsError, Phase, StoreError, TimedOut, TransportError
 from outrider.model.event import CrawlPaused, CrawlResumed, SiteWentDown
-from outrider.model.ledger import State
+from outrider.model.ledger import Leased, Settled, State
 from outrider.model.reason import Reason
+from outrider.model.site import Breaker, BreakerState
 from outrider.policy.network import NetworkLimits
-from outrider.ports import Request, Response, Transport
+from outrider.ports import Clock, Frontier, Request, Response, Transport
 from outrider.testing.site import Script, page
 
 
@@ -188,6 +190,37 @@ async def test_a_frontier_that_is_broken_ends_the_worker() -> None:
         await scene.another().run()
 
 
+class SlowFrontier(WrappedFrontier):
+    """As far away as a server: what it answers is a tenth of a second old."""
+
+    def __init__(self, inner: Frontier, clock: Clock) -> None:
+        super().__init__(inner, Acts())
+        self._clock = clock
+
+    async def lease(self, *, sites: int, tasks: int, seconds: float) -> Leased:
+        leased = await super().lease(sites=sites, tasks=tasks, seconds=seconds)
+        await self._clock.sleep(0.1)
+        return leased
+
+    async def settle(self, accounts: Sequence[Settled]) -> list[bool]:
+        await self._clock.sleep(0.02)
+        return await super().settle(accounts)
+
+
+async def test_a_site_that_is_given_back_while_we_ask_is_asked_for_at_once() -> None:
+    """The answer is older than the news: napping on it would cost a quarter of a second for every lease."""
+    paths = [f"/{number}" for number in range(20)]
+    scene = Scene({f"{ROOT}{path}": page(path) for path in paths}, seconds=0.05)
+    scene.stores = replace(scene.stores, frontier=SlowFrontier(scene.memory, scene.clock))
+    scene.rules = replace(scene.rules, tasks=1)
+    await scene.propose(*(ROOT + path for path in paths))
+
+    async with scene.running(scene.another()):
+        await scene.until(lambda: len(scene.seen) >= 40)
+
+    assert scene.clock.now() - START < 20 * (0.05 + 2 * 0.1) + 1.0
+
+
 # our own network
 
 
@@ -234,6 +267,30 @@ async def test_refusals_and_names_that_do_not_exist_are_answers(answer: Transpor
 
     assert not scene.told(CrawlPaused)
     assert sum((await scene.memory.census()).skipped.values()) == 30
+
+
+async def test_sites_that_are_down_are_only_probed_while_our_network_is() -> None:
+    """C4, C6: the probe says nothing of the site then, so neither its breaker nor its URLs are touched."""
+    cable = Cable()
+    scene = Scene({url: linking() for url in seeds_of(14)}, seeds_of(14), transport=cable.to)
+    cable.is_cut = True
+    await scene.propose()
+    down = Breaker(BreakerState.OPEN, 5, openings=1, probe_at=START, down_since=START)
+    async for sites in scene.memory.sites():
+        await scene.memory.restore(sites=[replace(site, breaker=down) for site in sites])
+
+    async with scene.running() as worker:
+        await scene.until(lambda: "our own network" in worker.paused)
+        asked = len(scene.web.began)
+        await scene.until(lambda: len(scene.web.began) > asked + 4)
+        methods = {request.method for _, request in scene.web.began}
+        openings = [site.breaker.openings async for sites in scene.memory.sites() for site in sites]
+        cable.is_cut = False
+        await scene.until_finished()
+
+    assert methods == {"HEAD"}
+    assert sum(number == 1 for number in openings) >= 14 - NetworkLimits().least_sites + 1
+    assert (await scene.memory.census()).fetched == 14
 
 
 async def test_a_crawl_over_sites_that_are_all_dead_still_ends() -> None:
