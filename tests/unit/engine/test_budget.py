@@ -148,7 +148,7 @@ class Crawl(RuleBasedStateMachine):
 
 def test_no_interleaving_exceeds_the_limits_and_the_last_page_is_had() -> None:
     run_state_machine_as_test(
-        Crawl, settings=settings(max_examples=150, stateful_step_count=60, deadline=None, print_blob=True)
+        Crawl, settings=settings(max_examples=60, stateful_step_count=60, deadline=None, print_blob=True)
     )
 
 

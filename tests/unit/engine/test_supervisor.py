@@ -365,6 +365,8 @@ async def test_what_a_crawl_waits_for_is_told_unless_nobody_can_say() -> None:
         {f"{ROOT}/": down, f"{ROOT}/robots.txt": down, f"{other}/": linking()},
         [f"{ROOT}/", f"{other}/"],
         give_up_probes=1,
+        respect_robots=False,
+        network_retries=0,
     )
     await scene.propose()
     shy = Shy()
