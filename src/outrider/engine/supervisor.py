@@ -69,6 +69,7 @@ class Watched(Struct):
     report: Report = field(default_factory=lambda: Report(Counts()))
     listening: asyncio.Task[None] | None = None
     is_done: bool = False
+    told: Drain | Stop | None = None
 
 
 class Supervisor:
@@ -111,6 +112,7 @@ class Supervisor:
         self._bug: BaseException | None = None
         self._is_ending = False
         self._gone = Counts()
+        self._burials = 0
         self._deaths = 0
         self._pages_at_death = -1
         self._must_recount = True
@@ -176,7 +178,11 @@ class Supervisor:
             self._news.set()
         code = await watched.mate.wait()
         if not watched.is_done and self._broke is None:
-            await self._bury(number, watched, code)
+            self._burials += 1
+            try:
+                await self._bury(number, watched, code)
+            finally:
+                self._burials -= 1
         self._news.set()
 
     async def _bury(self, number: int, watched: Watched, code: int) -> None:
@@ -201,21 +207,24 @@ class Supervisor:
             await self._start(number)
 
     async def _end_all(self, why: Finish) -> None:
-        """Drain, or stop at once when the time is over; a second signal turns the first into the second."""
-        told_to_stop = False
+        """Drain, or stop at once when the time is over; a second signal turns the first into the second.
+
+        A worker that was just being replaced comes while we wait here: it is told then.
+        """
         self._is_ending = True
-        await self._tell(Drain())
-        while any(not watched.is_done for watched in self._mates.values()) and self._broke is None:
-            if (self._now or why is Finish.TIME_LIMIT) and not told_to_stop:
-                told_to_stop = True
-                await self._tell(Stop())
+        while self._is_anybody_there and self._broke is None:
+            order = Stop() if self._now or why is Finish.TIME_LIMIT else Drain()
+            for watched in list(self._mates.values()):
+                if watched.told != order:
+                    watched.told = order
+                    await watched.mate.channel.send(order)
             await self._wait()
             self._raise_bug()
             self._shown(self._progress(None))
 
-    async def _tell(self, message: Drain | Stop) -> None:
-        for watched in list(self._mates.values()):
-            await watched.mate.channel.send(message)
+    @property
+    def _is_anybody_there(self) -> bool:
+        return self._burials > 0 or any(not watched.is_done for watched in self._mates.values())
 
     async def _abandon(self) -> None:
         """Nobody is left behind, whatever happened here; and nobody listens any more, who would replace the dead."""
@@ -238,7 +247,7 @@ class Supervisor:
                 return Finish.BROKEN
             if self._asked is not None:
                 return self._asked
-            if not self._mates:
+            if not self._mates and not self._burials:
                 raise OutriderError(
                     f"the workers die as soon as they are started ({self._deaths} in a row): see the logs"
                 )
