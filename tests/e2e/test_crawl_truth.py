@@ -45,6 +45,9 @@ def _judge_requests(web: Farm, rules: Rules) -> None:
     assert judge.unasked_robots() == []
     assert judge.gaps(DELAY, slack=SLACK) == []
     assert judge.fetched_more_than_once(web.served.truth(rules), web.served.place) == {}
+    # A file that was had is believed for a day, and goes with the site from worker to worker.
+    robots = Counter(line.host for line in web.served.log() if line.target == "/robots.txt" and 0 < line.status < 429)
+    assert {host: times for host, times in robots.items() if times > 1} == {}
 
 
 def _judge_ledger(left: Left) -> None:
