@@ -133,7 +133,7 @@ def _check_place(home: "CrawlDirectory", *, has_seeds: bool, fresh: bool) -> Non
 
 
 def _held_over(loaded: "Loaded") -> list[str]:
-    """Limits that nobody gave this time, and that hold all the same: they would stop a crawl for no visible cause."""
+    """Limits that nobody gave this time and that hold all the same: nobody would see why they stop a crawl."""
     from outrider.settings.describe import shown  # noqa: PLC0415 - late, as in options
 
     kept = [key for key in _LIMITS if loaded.provenance[key].startswith("file ")]

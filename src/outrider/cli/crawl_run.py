@@ -49,7 +49,6 @@ def run_crawl(
     *,
     as_json: bool,
     remarks: Sequence[str] = (),
-    steps: Sequence[str] | None = None,
 ) -> int:
     """The exit code. The summary goes to the standard output, everything on the way to the error output."""
     note = say_as_json if log_format == "json" else say
@@ -58,7 +57,7 @@ def run_crawl(
     with display_on(sys.stderr, log_format) as display:
         last = run(crawl_and_watch(settings, seeds, home, display, note))
     files = files_of(settings, home)
-    typer.echo(summary_json(last, files, steps) if as_json else summary_text(last, files, steps), nl=as_json)
+    typer.echo(summary_json(last, files) if as_json else summary_text(last, files), nl=as_json)
     return code_of_end(last)
 
 

@@ -44,10 +44,6 @@ def at_work(folder: Path) -> list[str]:
     return found
 
 
-def made_in(folder: Path) -> list[str]:
-    return [path.name for path in folder.iterdir()]
-
-
 async def test_the_demo_ends_by_itself_is_polite_and_its_hints_work(
     outrider: Run, tmp_path: Path, environment: dict[str, str]
 ) -> None:
@@ -61,7 +57,7 @@ async def test_the_demo_ends_by_itself_is_polite_and_its_hints_work(
     assert told["pages"] > 2_000
     assert told["referee"]["disallowed"] == 0
     assert told["referee"]["requests"] > told["pages"]
-    assert made_in(tmp_path) == ["outrider-demo"]
+    assert (tmp_path / "outrider-demo" / "logs" / "webfarm.jsonl").stat().st_size > 0
     assert at_work(tmp_path) == []
 
     *commands, to_fill_in = told["next"]
