@@ -40,7 +40,7 @@ from outrider.errors import ConfigError, OutriderError
 from outrider.fetch.sent import RequestHeads
 from outrider.fetch.visit import Visitor
 from outrider.model.event import Event
-from outrider.model.ledger import State
+from outrider.model.ledger import Filter, State
 from outrider.model.progress import Progress
 from outrider.model.record import PageStatus, Record, Tally
 from outrider.model.task import Candidate, Origin
@@ -230,6 +230,10 @@ async def open_crawl(
             reclaim = getattr(frontier, "reclaim", None)
             if settings.frontier is None and reclaim is not None:
                 await reclaim()
+            census = await frontier.census()
+            if census.is_finished and not census.fetched:
+                # Whoever begins again after that has mended something: a name, a rule, a network.
+                await frontier.revive(Filter())
         if begins_again:
             await owe_fetched(frontier, records, frontier.rules)
             directory.remember(settings, seeds)

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from outrider.app.directory import CrawlDirectory
     from outrider.settings import Loaded
 
+_PLACE = "Begin and go on"
+_PAGES = "Which pages"
+_LIMIT = "Limits"
+_PACE = "Pace"
+_OUT = "Output"
 _LIMITS = ("max_pages", "size_limit", "time_limit")
 _SCOPES = "page, prefix, host, domain (default) or any"
 
@@ -20,49 +25,88 @@ _SCOPES = "page, prefix, host, domain (default) or any"
 def crawl(  # noqa: PLR0913 - one argument for each option
     *,
     urls: Annotated[
-        list[str] | None, typer.Argument(metavar="URL…", help="Where to begin.", show_default=False)
+        list[str] | None,
+        typer.Argument(metavar="URL", help="Where to begin; a bare domain will do.", show_default=False),
     ] = None,
     seeds: Annotated[
-        Path | None, typer.Option("--seeds", metavar="FILE", help="URLs or domains, one a line; - is stdin.")
+        Path | None,
+        typer.Option(
+            "--seeds", metavar="FILE", help="URLs or domains, one a line; - is stdin.", rich_help_panel=_PLACE
+        ),
     ] = None,
     directory: Annotated[
         Path | None,
-        typer.Option("--directory", "-d", metavar="DIR", help="Where everything goes; by default crawl-HOST."),
+        typer.Option(
+            "--directory",
+            "-d",
+            metavar="DIR",
+            help="Where everything goes; by default crawl-HOST.",
+            rich_help_panel=_PLACE,
+        ),
     ] = None,
-    scope: Annotated[str | None, typer.Option("--scope", metavar="HOW FAR", help=_SCOPES)] = None,
+    scope: Annotated[
+        str | None,
+        typer.Option("--scope", metavar="HOW FAR", help=_SCOPES, rich_help_panel=_PAGES),
+    ] = None,
     include: Annotated[
-        list[str] | None, typer.Option("--include", metavar="REGEX", help="Only URLs that match one of these.")
+        list[str] | None,
+        typer.Option("--include", metavar="REGEX", help="Only URLs that match one of these.", rich_help_panel=_PAGES),
     ] = None,
     exclude: Annotated[
-        list[str] | None, typer.Option("--exclude", metavar="REGEX", help="No URLs that match one of these.")
+        list[str] | None,
+        typer.Option("--exclude", metavar="REGEX", help="No URLs that match one of these.", rich_help_panel=_PAGES),
     ] = None,
-    max_pages: Annotated[str | None, typer.Option("--max-pages", metavar="N", help="Stop after so many pages.")] = None,
+    max_pages: Annotated[
+        str | None, typer.Option("--max-pages", metavar="N", help="Stop after so many pages.", rich_help_panel=_LIMIT)
+    ] = None,
     max_site_pages: Annotated[
-        str | None, typer.Option("--max-site-pages", metavar="N", help="So many pages of each site.")
+        str | None,
+        typer.Option("--max-site-pages", metavar="N", help="So many pages of each site.", rich_help_panel=_PAGES),
     ] = None,
     max_depth: Annotated[
-        str | None, typer.Option("--max-depth", metavar="N", help="So many links away from a seed.")
+        str | None,
+        typer.Option("--max-depth", metavar="N", help="So many links away from a seed.", rich_help_panel=_PAGES),
     ] = None,
     time_limit: Annotated[
-        str | None, typer.Option("--time-limit", metavar="TIME", help="Stop after so long: 90s, 10m, 1h30m.")
+        str | None,
+        typer.Option(
+            "--time-limit", metavar="TIME", help="Stop after so long: 90s, 10m, 1h30m.", rich_help_panel=_LIMIT
+        ),
     ] = None,
     size_limit: Annotated[
-        str | None, typer.Option("--size-limit", metavar="SIZE", help="Stop before more than this is fetched: 2GiB.")
+        str | None,
+        typer.Option(
+            "--size-limit", metavar="SIZE", help="Stop before more than this is fetched: 2GiB.", rich_help_panel=_LIMIT
+        ),
     ] = None,
     max_memory: Annotated[
-        str | None, typer.Option("--max-memory", metavar="SIZE", help="Of all processes together: 512M.")
+        str | None,
+        typer.Option("--max-memory", metavar="SIZE", help="Of all processes together: 512M.", rich_help_panel=_LIMIT),
     ] = None,
-    workers: Annotated[str | None, typer.Option("--workers", metavar="N", help="Processes; one per core.")] = None,
+    workers: Annotated[
+        str | None, typer.Option("--workers", metavar="N", help="Processes; one per core.", rich_help_panel=_PACE)
+    ] = None,
     delay: Annotated[
-        str | None, typer.Option("--delay", metavar="TIME", help="Between two requests to one site: 2, 500ms.")
+        str | None,
+        typer.Option(
+            "--delay", metavar="TIME", help="Between two requests to one site: 2, 500ms.", rich_help_panel=_PACE
+        ),
     ] = None,
     recrawl: Annotated[
-        bool, typer.Option("--recrawl", help="Visit pages again, about as often as they change.")
+        bool,
+        typer.Option("--recrawl", help="Visit pages again, about as often as they change.", rich_help_panel=_PAGES),
     ] = False,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Discard what an earlier run wrote, and begin anew.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before discarding.")] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Discard what an earlier run wrote, and begin anew.", rich_help_panel=_PLACE)
+    ] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Do not ask before discarding.", rich_help_panel=_PLACE)
+    ] = False,
     log_format: Annotated[
-        str, typer.Option("--log-format", metavar="text|json", help="How progress is told to a program.")
+        str,
+        typer.Option(
+            "--log-format", metavar="text|json", help="How progress is told to a program.", rich_help_panel=_OUT
+        ),
     ] = "text",
     as_json: AsJson = False,
     profile: Profile = None,

@@ -20,6 +20,7 @@ from outrider.cli.terminal import say
 from outrider.engine.finish import Finish
 from outrider.errors import ConfigError, OutriderError, StoreError
 from outrider.model.progress import Progress
+from outrider.model.reason import Reason
 from outrider.model.record import Decision
 from outrider.model.url import Url
 from outrider.observe.plain import Display, display_on
@@ -62,8 +63,11 @@ def run_crawl(
 
 
 def code_of_end(last: Progress) -> ExitCode:
-    if last.finish == Finish.FINISHED and last.counts.failed and not last.census.fetched:
-        return ExitCode.FETCH_FAILED
+    census = last.census
+    if last.finish == Finish.FINISHED and not census.fetched:
+        # A crawl without one page is no success: the web failed, or a rule kept us from asking.
+        failed = census.dead or Reason.SITE_UNREACHABLE in census.skipped
+        return ExitCode.FETCH_FAILED if failed else ExitCode.REFUSED
     return _CODES.get(last.finish or "", ExitCode.OK)
 
 
@@ -103,7 +107,7 @@ async def _crawl(
         finally:
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.remove_signal_handler(number)
-        if code_of_end(last) is ExitCode.FETCH_FAILED:
+        if code_of_end(last) in {ExitCode.FETCH_FAILED, ExitCode.REFUSED}:
             await _tell_failures(crawling, seeds or home.seeds(), note)
     return last
 

@@ -97,6 +97,20 @@ async def test_a_seed_that_cannot_be_reached_is_named_with_the_reason(outrider: 
     assert (tmp_path / "crawl" / "crawl.db").exists()
 
 
+async def test_a_seed_that_a_rule_refused_is_tried_again_once_the_rule_is_mended(outrider: Run, web: Served) -> None:
+    command = options(web, "-d", "crawl")
+    place = command.index("--allow-private")
+
+    blocked = await outrider("crawl", *command[:place], *command[place + 2 :])
+    mended = await outrider("crawl", *command)
+
+    assert blocked[0] == 5
+    assert "its address 127.0.0.1 is loopback" in blocked[2]
+    assert "--allow-private 127.0.0.1 would allow it" in blocked[2]
+    assert "0 pages fetched, 1 URL still owed a visit" in mended[2]
+    assert (mended[0], mended[1].partition(":")[0]) == (0, "Finished")
+
+
 # A crawl, and the same command again.
 
 
