@@ -132,9 +132,13 @@ async def _tell_beginning(crawling: Crawling, note: Note) -> None:
     if crawling.resumed:
         census = await crawling.frontier.census()
         owed = census.pending + census.waiting
+        # A seed that could not be reached waits for minutes: who has mended the cause may not want to.
+        how = (
+            "--fresh begins anew" if census.fetched else "after a pause if its site failed; --fresh begins anew at once"
+        )
         note(
             f"going on with the crawl in {where}: {counted(census.fetched, 'page')} fetched, "
-            f"{counted(owed, 'URL')} still owed a visit (--fresh begins anew)"
+            f"{counted(owed, 'URL')} still owed a visit ({how})"
         )
     else:
         _tell_refused(crawling.refused.decisions, note)
