@@ -22,14 +22,18 @@ from typing import Final, cast
 import trustme
 import uvloop
 
+from outrider.testing.webfarm.generated import prose
+
 ADDRESS: Final = "127.0.0.1"
 SIZE: Final = 35_000
 FAN: Final = 5
 INWARD: Final = 40
 OUTWARD: Final = 10
 
-_SENTENCE: Final = b"<p>Every page of this site is as long as the others, and says as little as they do.\n"
-_PROSE: Final = _SENTENCE * (SIZE // len(_SENTENCE) + 1)
+_LINE: Final = 80
+_WORDS: Final = prose(SIZE)
+_PROSE: Final = b"\n".join(b"<p>" + _WORDS[at : at + _LINE] for at in range(0, len(_WORDS), _LINE))
+"""Compresses as prose does, and has a tag every so often: some 500 a page, with those around the links."""
 _MISSING: Final = b"HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 4\r\n\r\nnone"
 
 
@@ -66,7 +70,7 @@ class Web:
         title = b"<!doctype html><html><head><title>Page %d of %b</title></head><body><ul>\n" % (page, host)
         rest = SIZE - len(title) - len(inward) - len(outward)
         head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: %d\r\n\r\n" % SIZE
-        return b"".join((head, title, inward, outward, _PROSE[:rest]))
+        return b"".join((head, title, inward, outward, _PROSE[page % 4096 : page % 4096 + rest]))
 
     def _made_inward(self, page: int) -> bytes:
         """Links inside a site need no host, so they are the same on all of them."""

@@ -196,6 +196,7 @@ class Crew:
         if not tools.keeps_content:
             # It has been read; what the archive needs is in the capture.
             haul = replace(haul, content=b"", response=None)
+            found.forget_links()
         return Finished(
             lease,
             hold.site,

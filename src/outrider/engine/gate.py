@@ -10,6 +10,8 @@ from contextlib import suppress
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
+from xxhash import xxh3_64_intdigest
 
 from outrider.errors import InvalidUrl
 from outrider.extract.directives import NOFOLLOW, header_directives
@@ -31,6 +33,7 @@ MOST_REMEMBERED: Final = 200_000
 MOST_ROBOTS: Final = 10_000
 
 _NO_FACTS: Final = PageFacts()
+_MASK: Final = (1 << 64) - 1
 
 
 class GateRules(Struct, frozen=True):
@@ -48,7 +51,10 @@ class GateRules(Struct, frozen=True):
 
 
 class Found(Struct):
-    """What one visit proposes. `refused` goes into the ledger, `decisions` and `events` say why."""
+    """What one visit proposes. `refused` goes into the ledger, `decisions` and `events` say why.
+
+    `links` is how many the page has; which they are is in `facts` only as long as somebody wants to see them.
+    """
 
     tasks: list[Task]
     refused: list[tuple[Url, Reason]]
@@ -57,12 +63,19 @@ class Found(Struct):
     hashes: list[int]
     facts: PageFacts = _NO_FACTS
     directives: frozenset[str] = frozenset()
+    links: int = 0
+
+    def forget_links(self) -> None:
+        """They have been proposed. Fifty objects a page that wait for the disk are slow to make room for."""
+        if self.facts is not _NO_FACTS:
+            self.facts = replace(self.facts, links=(), nofollow=())
 
 
 class Gate:
     def __init__(self, rules: GateRules, identity: Identity) -> None:
         self._rules = rules
-        self._hash = identity.hash
+        # Ours alone, so the text as it is will do; keyed, so that nobody can craft a page that hides another.
+        self._key = identity.seed & _MASK
         self._recent: set[int] = set()
         self._before: set[int] = set()
         self._robots_read: OrderedDict[str, None] = OrderedDict()
@@ -120,6 +133,7 @@ class Gate:
 
     def _read_page(self, task: Task, haul: Haul, page: Fetched, at: float, found: Found) -> None:
         found.facts = facts = read_page(haul.content, page.body.charset, page.url, agent=self._rules.agent)
+        found.links = len(facts.links)
         found.directives = facts.directives | self._header_directives(haul)
         if self._rules.nofollow and NOFOLLOW in found.directives:
             return
@@ -148,13 +162,13 @@ class Gate:
         # A listing is as deep as the page that led to it, and what it lists is one step further.
         depth = task.depth if origin is Origin.LISTING else task.depth + 1
         rules = self._rules.listing if origin is Origin.LISTING else self._rules.admit
-        recent, before, make = self._recent, self._before, self._hash
+        recent, before, own = self._recent, self._before, self._key
         for url in urls:
-            key = make(url)
+            key = xxh3_64_intdigest(url.encode(), own)
             if key in recent or key in before:
                 continue
-            refused = refusal(url, depth, rules)
             found.hashes.append(key)
+            refused = refusal(url, depth, rules)
             if refused is None:
                 found.tasks.append(Task(url, depth, -depth, origin, task.url))
             else:
@@ -162,7 +176,7 @@ class Gate:
 
     def _propose(self, candidate: Candidate, rules: AdmitRules, at: float, found: Found) -> None:
         """One at a time: asked for even when it was proposed lately, because it carries more than a URL."""
-        found.hashes.append(self._hash(candidate.url))
+        found.hashes.append(xxh3_64_intdigest(candidate.url.encode(), self._key))
         match admit(candidate, rules):
             case Task() as task:
                 found.tasks.append(task)

@@ -91,7 +91,7 @@ def record_of(task: Task, haul: Haul, found: Found, agent: str, key: str | None)
             title=facts.title,
             canonical=None if facts.canonical is None else str(facts.canonical),
             directives=tuple(sorted(found.directives)) if found.directives else (),
-            links=len(facts.links),
+            links=found.links,
         )
         page = replace(page, metadata=metadata)
     return Record(page, evidence(haul, agent), tuple(found.decisions))

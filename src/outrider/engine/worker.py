@@ -290,7 +290,7 @@ class Worker:
         if item.capture is not None:
             counts.bytes += len(item.capture.body)
         if item.found is not None:
-            counts.links += len(item.found.facts.links)
+            counts.links += item.found.links
         _count_outcome(counts, visit.outcome)
 
     def _note_sites(self, item: Finished) -> None:

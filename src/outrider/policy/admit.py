@@ -92,7 +92,7 @@ def refusal(url: Url, depth: int, rules: AdmitRules) -> Refusal | None:
         return Refusal(Reason.URL_TOO_LONG, f"max_url_length={rules.max_length}", f"{len(url)} characters")
     if rules.max_depth is not None and depth > rules.max_depth:
         return Refusal(Reason.TOO_DEEP, f"max_depth={rules.max_depth}", f"depth {depth}")
-    if not _is_within(url, rules):
+    if rules.reach is not Reach.ANY and not _is_within(url, rules):
         return Refusal(Reason.OUT_OF_SCOPE, f"scope={rules.reach}", _scope_evidence(url, rules))
     if rules.excluded_sites and url.site(rules.site_by) in rules.excluded_sites:
         return Refusal(Reason.EXCLUDED_SITE, "excluded_sites", url.site(rules.site_by))
@@ -100,13 +100,12 @@ def refusal(url: Url, depth: int, rules: AdmitRules) -> Refusal | None:
     extension = extension_of(path)
     if extension in rules.extensions:
         return Refusal(Reason.NON_TEXT_EXTENSION, "skip_extensions", extension)
-    skipped = rules.skip.fullmatch(path)
-    if skipped:
+    if rules.skip_patterns and (skipped := rules.skip.fullmatch(path)):
         return Refusal(Reason.SKIP_PATTERN, rules.skip_patterns[(skipped.lastindex or 1) - 1], path)
     caught = trap(url, rules.traps) if rules.traps is not None else None
     if caught is not None:
         return Refusal(Reason.TRAP, caught.rule, caught.evidence)
-    return _refused_by_expression(url, rules)
+    return _refused_by_expression(url, rules) if rules.include or rules.exclude else None
 
 
 def admit_rules(  # noqa: PLR0913 - one argument for each thing that people may set
