@@ -28,7 +28,7 @@ _NUMBERS: Final = frozenset(
     }
 )
 _SWITCHES: Final = frozenset({"robotsBlocked", "skipContentExtraction", "truncated"})
-_GROUP: Final = 65_536
+_GROUP: Final = 16_384
 """Rows of Parquet written together: enough to be read fast, few enough for any memory."""
 
 
@@ -66,10 +66,19 @@ def parquet(out: BinaryIO) -> Iterator[Write]:
     except ImportError as error:
         raise OutriderError("Parquet needs pyarrow; pip install 'outrider[parquet]'") from error
     schema = arrow.schema([(name, _arrow_type(arrow, name)) for name in COLUMNS])
-    waiting: list[Sequence[Any]] = []
+    waiting: list[Any] = []
+    count = 0
 
     def flush() -> None:
-        columns = zip(*waiting, strict=True) if waiting else [()] * len(COLUMNS)
+        nonlocal count
+        table.write_table(arrow.Table.from_batches(waiting, schema))
+        waiting.clear()
+        count = 0
+
+    def write(pages: Sequence[Page]) -> None:
+        """What waits is Arrow's already: as our values it would take five times the memory."""
+        nonlocal count
+        columns = zip(*map(_values, pages), strict=True)
         # A moment is read from its text by Arrow, faster than by us.
         arrays = [
             arrow.array(values, arrow.string()).cast(field.type)
@@ -77,12 +86,9 @@ def parquet(out: BinaryIO) -> Iterator[Write]:
             else arrow.array(values, field.type)
             for field, values in zip(schema, columns, strict=True)
         ]
-        table.write_table(arrow.Table.from_arrays(arrays, schema=schema))
-        waiting.clear()
-
-    def write(pages: Sequence[Page]) -> None:
-        waiting.extend(map(_values, pages))
-        if len(waiting) >= _GROUP:
+        waiting.append(arrow.RecordBatch.from_arrays(arrays, schema=schema))
+        count += len(pages)
+        if count >= _GROUP:
             flush()
 
     with files.ParquetWriter(_Counted(out), schema, compression="zstd") as table:
