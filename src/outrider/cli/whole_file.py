@@ -33,8 +33,13 @@ def output_to(path: Path, option: str) -> Iterator[BinaryIO]:
         with path.open("wb") as out:  # a device or a pipe: a rename would put a file in its place
             yield out
         return
-    with _draft_of(path.resolve()) as out:
-        yield out
+    try:
+        with _draft_of(path.resolve()) as out:
+            yield out
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(path)  # a full disk does not say which file it had no room for
+        raise
 
 
 @contextmanager
