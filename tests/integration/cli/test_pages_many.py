@@ -113,7 +113,7 @@ async def test_an_interrupt_leaves_the_old_output_and_no_draft(
     )
 
     async with asyncio.timeout(60):
-        while process.returncode is None and len(names(tmp_path)) < 2:
+        while process.returncode is None and len(names(tmp_path)) < 2:  # noqa: ASYNC110 - no event crosses processes
             await asyncio.sleep(0.01)
         process.send_signal(signal.SIGINT)
         await process.communicate()
@@ -123,7 +123,7 @@ async def test_an_interrupt_leaves_the_old_output_and_no_draft(
     assert kept(output)
 
 
-async def test_a_full_disk_leaves_the_old_output_and_no_draft(many: Path, outrider: Run, tmp_path: Path) -> None:
+async def test_a_full_disk_leaves_the_old_output_and_no_draft(many: Path, tmp_path: Path) -> None:
     output = tmp_path / "pages.csv"
     keep(output)
 
