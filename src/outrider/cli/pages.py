@@ -107,7 +107,10 @@ def _place(folder: Path | None, store: str | None) -> str:
         raise ConfigError(f"{folder}: there is no such folder")
     if not file.exists():
         raise ConfigError(f"{file}: there is no such file; name the folder of a crawl, or a --store")
-    return f"sqlite://{quote(str(file.absolute()))}"
+    try:
+        return f"sqlite://{quote(str(file.absolute()))}"
+    except UnicodeEncodeError:
+        raise ConfigError(f"{str(file)!r}: its name is not UTF-8; give the folder another") from None
 
 
 def _known_reason(text: str) -> str:

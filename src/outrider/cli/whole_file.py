@@ -22,19 +22,23 @@ def output_to(path: Path, option: str) -> Iterator[BinaryIO]:
         sys.stdout.buffer.flush()
         return
     try:
-        is_folder, is_special = path.is_dir(), path.exists() and not path.is_file()
-    except OSError as error:  # such as a name that is too long
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        mode = None
+    except OSError as error:  # such as a name that is too long, or links in a circle
         raise ConfigError(f"{option} {str(path)!r}: {error.strerror}") from None
-    if is_folder:
+    if mode is not None and stat.S_ISDIR(mode):
         raise ConfigError(f"{option} {str(path)!r}: that is a folder; name a file in it")
-    if not path.parent.is_dir():
-        raise ConfigError(f"{option} {str(path)!r}: there is no folder {str(path.parent)!r}")
-    if is_special:
+    if mode is not None and not stat.S_ISREG(mode):
         with path.open("wb") as out:  # a device or a pipe: a rename would put a file in its place
             yield out
         return
+    target = path.resolve()
+    if not target.parent.is_dir():
+        folder = target.parent if path.is_symlink() else path.parent
+        raise ConfigError(f"{option} {str(path)!r}: there is no folder {str(folder)!r}")
     try:
-        with _draft_of(path.resolve()) as out:
+        with _draft_of(target) as out:
             yield out
     except OSError as error:
         if error.filename is None:
@@ -45,7 +49,7 @@ def output_to(path: Path, option: str) -> Iterator[BinaryIO]:
 @contextmanager
 def _draft_of(path: Path) -> Iterator[BinaryIO]:
     """Under another name first, in the same folder: a rename is at once or not at all. A link keeps its target."""
-    draft = path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.part")
+    draft = path.with_name(f".outrider-{secrets.token_hex(6)}.part")  # short: no name is too long to be written
     try:
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         with os.fdopen(descriptor, "wb") as out:
