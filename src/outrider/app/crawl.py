@@ -83,7 +83,10 @@ class Hooks(Struct, frozen=True):
 
 
 class Crawling(Struct):
-    """A crawl that is set up: seeds are in the frontier, `supervisor.run()` does the rest."""
+    """A crawl that is set up: seeds are in the frontier, `supervisor.run()` does the rest.
+
+    `owed_again` pages were fetched before, and wait for another visit because `recrawl` is new.
+    """
 
     supervisor: Supervisor
     frontier: FrontierStore
@@ -92,6 +95,7 @@ class Crawling(Struct):
     refused: Found
     mended: Mended | None
     resumed: bool
+    owed_again: int = 0
 
 
 class Places(Struct, frozen=True):
@@ -234,8 +238,9 @@ async def open_crawl(
             if census.is_finished and not census.fetched:
                 # Whoever begins again after that has mended something: a name, a rule, a network.
                 await frontier.revive(Filter())
+        owed_again = 0
         if begins_again:
-            await owe_fetched(frontier, records, frontier.rules)
+            owed_again = await owe_fetched(frontier, records, frontier.rules)
             directory.remember(settings, seeds)
         gate = Gate(gate_rules(settings, seeds), frontier.rules.identity)
         proposed = gate.judge([Candidate(seed, origin=Origin.SEED) for seed in seeds], clock.now())
@@ -276,7 +281,7 @@ async def open_crawl(
             waits_for=lambda: _waits_for(frontier, clock.now()),
             tidied=lambda: _mend(directory, frontier, records),
         )
-        yield Crawling(supervisor, frontier, records, directory, proposed, mended, resumed)
+        yield Crawling(supervisor, frontier, records, directory, proposed, mended, resumed, owed_again)
 
 
 async def _work_inside(

@@ -7,6 +7,7 @@ What is owed already, skipped, dead or another's alias is left alone, so all of 
 `recrawl` only when it is done, and after a kill the same command does the rest.
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final, Protocol, runtime_checkable
@@ -24,6 +25,8 @@ from outrider.settings import Settings, load
 
 _AT_ONCE: Final = 20_000
 """Tasks an act: the frontier reads the queues of their sites for each."""
+_SIDE_BY_SIDE: Final = 50
+"""Pages that are looked up at once: a store that answers one at a time need not be waited for each time."""
 
 
 @runtime_checkable
@@ -55,9 +58,12 @@ async def owe_fetched(frontier: object, records: Records, rules: FrontierRules) 
     count = 0
     tasks: dict[Url, Task] = {}
     async for pages in records.pages(PageFilter(status=PageStatus.FETCHED)):
-        for url in _names(pages):
-            if url not in tasks and (visits := _successes(await records.find(url))):
-                tasks[url] = task_again(url, visits, rules)
+        names = [url for url in _names(pages) if url not in tasks]
+        for start in range(0, len(names), _SIDE_BY_SIDE):
+            some = names[start : start + _SIDE_BY_SIDE]
+            found = await asyncio.gather(*map(records.find, some))
+            visited = ((url, _successes(visits)) for url, visits in zip(some, found, strict=True))
+            tasks.update((url, task_again(url, visits, rules)) for url, visits in visited if visits)
         if len(tasks) >= _AT_ONCE:
             count += await frontier.owe_again([*tasks.values()])
             tasks.clear()

@@ -2,7 +2,8 @@
 
 import pytest
 
-from outrider.app.recrawl import task_again
+from outrider.app.recrawl import OwesAgain, owe_fetched, task_again
+from outrider.errors import ConfigError
 from outrider.model.outcome import Headers, Validators
 from outrider.model.record import Confidence, Page, PageMetadata, PageStatus
 from outrider.model.task import Changes, Origin
@@ -10,6 +11,11 @@ from outrider.model.url import Url
 from outrider.policy.recrawl import RecrawlRules
 from outrider.policy.settle import SettleRules
 from outrider.ports import FrontierRules
+from outrider.stores.memory.frontier import MemoryFrontier
+from outrider.stores.memory.records import MemoryRecords
+from outrider.stores.postgres.frontier import PostgresFrontier
+from outrider.stores.redis.frontier import RedisFrontier
+from outrider.stores.sqlite.frontier import SqliteFrontier
 
 URL = Url("http://example.com/a")
 RULES = FrontierRules(settle=SettleRules(recrawl=RecrawlRules(first=100.0, least=10.0, most=1_000.0)))
@@ -79,3 +85,16 @@ def test_a_site_with_an_interval_of_its_own_has_it_here_too() -> None:
     task = task_again(URL, [visit(60)], FrontierRules(settle=own))
 
     assert task.due_at == 67.5
+
+
+@pytest.mark.parametrize(
+    ("frontier", "can"),
+    [(MemoryFrontier, True), (SqliteFrontier, True), (RedisFrontier, False), (PostgresFrontier, False)],
+)
+def test_frontiers_that_cannot_owe_again_are_told_apart(frontier: type, can: bool) -> None:  # noqa: FBT001 - a table
+    assert issubclass(frontier, OwesAgain) is can
+
+
+async def test_a_frontier_that_cannot_owe_again_is_refused() -> None:
+    with pytest.raises(ConfigError, match="recrawl: this crawl was begun without it"):
+        await owe_fetched(object(), MemoryRecords(), RULES)
