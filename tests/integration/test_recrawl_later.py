@@ -12,7 +12,7 @@ import pytest
 import outrider
 from outrider.app.directory import CrawlDirectory
 from outrider.errors import ConfigError
-from outrider.model.ledger import Census
+from outrider.model.ledger import Census, Filter, State
 from outrider.model.record import PageFilter, PageStatus
 from outrider.ports import FrontierRules
 from outrider.settings import load
@@ -150,7 +150,11 @@ async def test_pages_are_not_due_before_their_time(farm: WebFarm, tmp_path: Path
     async with open_records(f"sqlite://{tmp_path}/c/crawl.db") as records:
         pages = [page async for batch in records.pages(PageFilter(status=PageStatus.FETCHED)) for page in batch]
 
+    async with open_frontier(f"sqlite://{tmp_path}/c/crawl.db", FrontierRules()) as frontier:
+        owed = [entry.task async for batch in frontier.entries(Filter(state=State.WAITING)) for entry in batch]
+
     assert result.finish == "up_to_date"
+    assert {round(task.due_at - (task.visited_at or 0.0)) for task in owed if task is not None} == {86_400}
     assert len(farm.log) == first_time
     assert result.census.waiting == once.census.fetched == len(pages)
 

@@ -62,7 +62,7 @@ async def owe_fetched(frontier: object, records: Records, rules: FrontierRules) 
         for start in range(0, len(names), _SIDE_BY_SIDE):
             some = names[start : start + _SIDE_BY_SIDE]
             found = await asyncio.gather(*map(records.find, some))
-            visited = ((url, _successes(visits)) for url, visits in zip(some, found, strict=True))
+            visited = ((url, _visits(url, one)) for url, one in zip(some, found, strict=True))
             tasks.update((url, task_again(url, visits, rules)) for url, visits in visited if visits)
         if len(tasks) >= _AT_ONCE:
             count += await frontier.owe_again([*tasks.values()])
@@ -96,12 +96,18 @@ def _names(pages: Sequence[Page]) -> Mapping[Url, None]:
     return dict.fromkeys(map(Url.trusted, names))
 
 
-def _successes(records: Sequence[Record]) -> list[tuple[Page, Headers]]:
-    return [
+def _visits(url: Url, records: Sequence[Record]) -> list[tuple[Page, Headers]]:
+    """Those that succeeded and asked for this very name; of a page that took it from a redirect, the last to end there.
+
+    What came by way of another name in between is no look of this page's: it says nothing of how often it changes.
+    """
+    successes = [
         (record.page, _headers(record))
         for record in records
         if record.page is not None and record.page.metadata.status in {PageStatus.FETCHED, PageStatus.NOT_MODIFIED}
     ]
+    own = [visit for visit in successes if visit[0].url == url]
+    return own or successes[-1:]
 
 
 def _headers(record: Record) -> Headers:
