@@ -32,8 +32,6 @@ IMPURE_MODULES = {
     *("asyncio", "time", "random", "secrets", "logging", "os", "pathlib", "socket", "subprocess", "threading"),
     *("sqlite3", "uuid", "urllib.request", "io"),
 }
-EXCUSED = {"extract/links.py": {"threading"}}
-"""A parser is kept for each thread, which no caller can see."""
 IMPURE_CALLS = {
     *("open", "print", "input", "now", "utcnow", "today", "urandom", "getenv", "time", "sleep", "random"),
 }
@@ -75,8 +73,7 @@ def test_imports_point_one_way(path: Path) -> None:
     "path", [path for folder in PURE for path in modules(folder)], ids=lambda path: str(path.relative_to(SOURCE))
 )
 def test_the_heart_touches_no_clock_no_luck_no_io(path: Path) -> None:
-    excused = EXCUSED.get(str(path.relative_to(SOURCE)), set())
-    assert not IMPURE_MODULES & set(imported(path)) - excused
+    assert not IMPURE_MODULES & set(imported(path))
 
     for node in ast.walk(ast.parse(path.read_text())):
         assert not isinstance(node, ast.AsyncFunctionDef | ast.Await), f"{path}:{node.lineno}"

@@ -228,16 +228,7 @@ async def open_crawl(
         events = Heard(sink, log, hooks.told if hooks else None)
         # Only now: stores that cannot be opened must not bind whoever mends the settings.
         seeds = directory.remember(without_recrawl(settings) if begins_again else settings, seeds)
-        mended = None
-        if resumed:
-            mended = await _mend(directory, frontier, records)
-            reclaim = getattr(frontier, "reclaim", None)
-            if settings.frontier is None and reclaim is not None:
-                await reclaim()
-            census = await frontier.census()
-            if census.is_finished and not census.fetched:
-                # Whoever begins again after that has mended something: a name, a rule, a network.
-                await frontier.revive(Filter())
+        mended = await _take_up(settings, directory, frontier, records) if resumed else None
         owed_again = 0
         if begins_again:
             owed_again = await owe_fetched(frontier, records, frontier.rules)
@@ -293,6 +284,19 @@ async def _work_inside(
 ) -> None:
     async with open_worker(settings, seeds, directory, 0, 1, channel, hooks) as (worker, reporting):
         await reporting.run(worker)
+
+
+async def _take_up(settings: Settings, directory: CrawlDirectory, frontier: FrontierStore, records: Records) -> Mended:
+    """Whatever the last run left: half written answers, leases of processes that are no more, a crawl without a page."""
+    mended = await _mend(directory, frontier, records)
+    reclaim = getattr(frontier, "reclaim", None)
+    if settings.frontier is None and reclaim is not None:
+        await reclaim()
+    census = await frontier.census()
+    if census.is_finished and not census.fetched:
+        # Whoever begins again after that has mended something: a name, a rule, a network.
+        await frontier.revive(Filter())
+    return mended
 
 
 async def _mend(directory: CrawlDirectory, frontier: FrontierStore, records: Records) -> Mended:

@@ -142,6 +142,8 @@ async def _tell_beginning(crawling: Crawling, note: Note) -> None:
         )
     else:
         _tell_refused(crawling.refused.decisions, note)
+    if crawling.owed_again:
+        note(f"{counted(crawling.owed_again, 'page')} fetched before will be visited again")
     if crawling.mended is not None and crawling.mended.cut:
         cut = counted(crawling.mended.cut, "answer")
         note(f"{cut} that the last run left half written will be fetched again")

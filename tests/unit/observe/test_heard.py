@@ -1,5 +1,7 @@
 """A sink whose events are also told to the log of this process."""
 
+from pathlib import Path
+
 import pytest
 
 from outrider.errors import StoreError
@@ -9,7 +11,6 @@ from outrider.observe.log import open_log
 from outrider.observe.memory import resident
 from outrider.stores.memory.events import MemoryEvents
 from outrider.stores.place import Place
-from pathlib import Path
 
 PAUSED = CrawlPaused(at=1.0, cause="a cable")
 
