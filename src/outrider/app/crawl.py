@@ -287,7 +287,7 @@ async def _work_inside(
 
 
 async def _take_up(settings: Settings, directory: CrawlDirectory, frontier: FrontierStore, records: Records) -> Mended:
-    """Whatever the last run left: half written answers, leases of processes that are no more, a crawl without a page."""
+    """Whatever the last run left: half written answers, leases of processes that are gone, a crawl without a page."""
     mended = await _mend(directory, frontier, records)
     reclaim = getattr(frontier, "reclaim", None)
     if settings.frontier is None and reclaim is not None:
