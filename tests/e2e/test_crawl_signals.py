@@ -10,12 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.e2e.crawls import PATIENCE, Crawl, Farm, ended, farm
+from tests.e2e.crawls import PATIENCE, SLACK, Crawl, Farm, ended, farm
 
 from outrider.cli.exit_codes import ExitCode
 from outrider.model.record import PageStatus
 from outrider.testing.webfarm.world import World
-from outrider.testing.webfarm.world_judge import differences
+from outrider.testing.webfarm.world_judge import Judge, differences
 
 WORLD = World(5, sites=10, pages=200, hostile_share=0.0, spiced=False, seeds=10)
 SILENT = World(5, sites=30, pages=30, hostile_share=0.5, seeds=15, trap=3)
@@ -145,6 +145,35 @@ async def test_a_worker_that_is_killed_is_replaced_and_the_crawl_finishes(tmp_pa
         assert sorted(left.archived().listed) == sorted(page.fetch_id for page in left.had)
 
 
+async def test_workers_whose_watcher_is_killed_stop_and_the_same_command_completes(tmp_path: Path) -> None:
+    """C20, C23: even when it is started again at once, while they are still on their way out."""
+    async with farm(WORLD, tmp_path) as web:
+        crawl = web.crawl(delay=0.1)
+        process = await crawl.start()
+        await _until(_asked(web, 30), process)
+        orphans = _children(process.pid)
+
+        process.kill()
+        await process.wait()
+        finished = await crawl.run()
+
+        left = await crawl.left()
+        assert finished.code == ExitCode.OK, finished.errors
+        assert not list(filter(_is_alive, orphans))
+        assert differences(web.served.truth(), left.ledger) == []
+        assert Judge(WORLD, web.served.log()).gaps(0.1, slack=SLACK) == []
+        assert max(Counter(page.url for page in left.had).values()) == 1
+        assert sorted(left.archived().listed) == sorted(page.fetch_id for page in left.had)
+
+
 def _children(pid: int) -> list[int]:
     """Direct children; the workers are all there are."""
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def _is_alive(pid: int) -> bool:
+    """A zombie is not: whether somebody collects it is not our business."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
