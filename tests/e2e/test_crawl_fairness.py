@@ -25,7 +25,7 @@ def _pages(web: Farm) -> dict[str, list[Logged]]:
 
 
 async def test_a_huge_site_does_not_starve_small_ones(tmp_path: Path) -> None:
-    """C20, S2-20: a hundred and fifty small sites are done long before the huge one, which goes on all the while."""
+    """H2-15: a hundred and fifty small sites are done long before the huge one, which goes on all the while."""
     world = World(3, sites=151, pages=450, huge=300, hostile_share=0.0, spiced=False, size=2_000, seeds=20)
     huge = world.host(0)
     async with farm(world, tmp_path) as web:
@@ -46,7 +46,7 @@ async def test_a_huge_site_does_not_starve_small_ones(tmp_path: Path) -> None:
 
 
 async def test_hostile_sites_cost_good_ones_neither_pace_nor_memory(tmp_path: Path) -> None:
-    """C18, H2-8: three of ten mean harm, and each good site gets on as in a world without them."""
+    """H2-11: three of ten mean harm, and each good site gets on as in a world without them."""
     window = 4.0
     world = World(4, sites=40, pages=400, hostile_share=0.3, spiced=False, seeds=40, varied=False)
     peaceful = World(4, sites=world.good, pages=400, hostile_share=0.0, spiced=False, seeds=40, varied=False)

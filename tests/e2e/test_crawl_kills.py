@@ -20,7 +20,7 @@ LIMIT = 150
 
 
 async def test_kills_of_the_whole_crawl_lose_no_page_and_shorten_no_pause(tmp_path: Path) -> None:
-    """H0-4, H0-5, C19, C20, C23: as many crawls, one after the other, as it takes to be killed so often."""
+    """H0-4, H2-21, C23: as many crawls, one after the other, as it takes to be killed so often."""
     luck = random.Random(SEED)  # noqa: S311 - repeatable on purpose
     left_over = KILLS
     crawls = 0
@@ -61,7 +61,7 @@ async def _killed(folder: Path, luck: random.Random, kills: int) -> int:
 
 
 async def test_a_limit_of_pages_is_exact_through_kills(tmp_path: Path) -> None:
-    """C22: never more on record, not for a moment, and just as many at the end."""
+    """H2-22: never more on record, not for a moment, and just as many at the end."""
     luck = random.Random(SEED)  # noqa: S311 - repeatable on purpose
     world = World(luck.randrange(1000), sites=14, pages=900, hostile_share=0.0, spiced=False)
     print(f"CRAWL_KILLS_SEED={SEED}: {world}")

@@ -30,7 +30,7 @@ async def _crawled(web: Farm, name: str, *options: str, finish: str, **settings:
 
 
 async def test_a_limit_of_pages_is_exact_and_grows_from_run_to_run(tmp_path: Path) -> None:
-    """C22: 1, then more than one lot of permits, then all there are."""
+    """H2-22: 1, then more than one lot of permits, then all there are."""
     async with farm(PLAIN, tmp_path) as web:
         everything = [url for url, expected in web.served.truth().items() if expected.state == "fetched"]
 
@@ -45,7 +45,7 @@ async def test_a_limit_of_pages_is_exact_and_grows_from_run_to_run(tmp_path: Pat
 
 
 async def test_a_limit_of_pages_of_each_site_is_exact(tmp_path: Path) -> None:
-    """S2-24: what is over it is skipped, and named so."""
+    """What is over it is skipped, and named so."""
     most = 7
     async with farm(PLAIN, tmp_path) as web:
         left = await _crawled(web, "crawl", "--max-site-pages", str(most), finish="finished")
@@ -72,7 +72,7 @@ async def test_a_site_has_no_more_urls_in_the_ledger_than_its_quota(tmp_path: Pa
 
 
 async def test_pages_deeper_than_the_limit_are_refused(tmp_path: Path) -> None:
-    """S2-23: one site, whose pages are asked for in the order of their depth, so that none is met too deep at first."""
+    """One site, whose pages are asked for in the order of their depth, so that none is met too deep at first."""
     most = 2
     world = World(5, sites=1, pages=100, hostile_share=0.0, spiced=False)
     async with farm(world, tmp_path) as web:

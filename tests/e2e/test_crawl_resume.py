@@ -22,7 +22,7 @@ SEED = Url("http://site.test/")
 
 
 async def test_a_page_whose_visit_was_not_settled_is_not_counted_as_had(tmp_path: Path) -> None:
-    """Its answer is cut off, for it is fetched again: a limit of pages must not be reached by it (C19)."""
+    """Its answer is cut off, for it is fetched again: a limit of pages must not be reached by it."""
     home = CrawlDirectory(tmp_path / "crawl")
     settings = settings_of(contact="crew@example.org")
     with home.held():

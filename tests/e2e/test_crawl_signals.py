@@ -105,7 +105,7 @@ async def test_a_second_signal_stops_at_once_and_what_was_under_way_stays_owed(t
 async def test_a_worker_that_is_killed_is_replaced_and_a_signal_just_then_is_heard(
     workers: int, tmp_path: Path
 ) -> None:
-    """The one in its place is told as well, however new it is."""
+    """H2-29: the one in its place is told as well, however new it is."""
     async with farm(WORLD, tmp_path) as web:
         crawl = web.crawl(delay=0.1, workers=workers)
         process = await crawl.start()
@@ -126,7 +126,7 @@ async def test_a_worker_that_is_killed_is_replaced_and_a_signal_just_then_is_hea
 
 @pytest.mark.skipif(os.environ.get("CI") != "true", reason="its leases run out after a minute")
 async def test_a_worker_that_is_killed_is_replaced_and_the_crawl_finishes(tmp_path: Path) -> None:
-    """C20: its archive is made whole at once, and its sites are lent again when their leases have run out."""
+    """H0-4, H2-29: its archive is made whole at once, and its sites are lent again when their leases have run out."""
     async with farm(WORLD, tmp_path) as web:
         crawl = web.crawl(delay=0.1)
         process = await crawl.start()
@@ -146,7 +146,7 @@ async def test_a_worker_that_is_killed_is_replaced_and_the_crawl_finishes(tmp_pa
 
 
 async def test_workers_whose_watcher_is_killed_stop_and_the_same_command_completes(tmp_path: Path) -> None:
-    """C20, C23: even when it is started again at once, while they are still on their way out."""
+    """H2-21, C23: even when it is started again at once, while they are still on their way out."""
     async with farm(WORLD, tmp_path) as web:
         crawl = web.crawl(delay=0.1)
         process = await crawl.start()

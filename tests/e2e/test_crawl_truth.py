@@ -23,7 +23,7 @@ WORLDS = {
 @pytest.mark.parametrize("listings", [True, False], ids=["listings", "links alone"])
 @pytest.mark.parametrize("world", WORLDS)
 async def test_a_crawl_finds_the_truth_and_asks_politely(world: str, listings: bool, tmp_path: Path) -> None:  # noqa: FBT001 - a column of the table
-    """S2-1, C20, C23, C24: the ledger closes, nothing is fetched twice, robots.txt and every pause are kept."""
+    """C14, C23, C24, H2-13, H2-22: the ledger closes, nothing is fetched twice, robots.txt and every pause are kept."""
     async with farm(WORLDS[world], tmp_path) as web:
         crawl = web.crawl(sitemaps=listings, feeds=listings)
 
