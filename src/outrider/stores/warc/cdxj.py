@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +17,7 @@ from msgspec import DecodeError, Struct, json
 from outrider.model.capture import Capture
 from outrider.model.outcome import first_value
 from outrider.model.url import Url
+from outrider.stores.warc.records import parted
 
 _WWW: Final = re.compile(r"www\d*\.(?=.)")
 _MIME: Final = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
@@ -43,18 +45,28 @@ def index_line(capture: Capture, digest: str | None, filename: str, offset: int,
         filename=filename,
         digest=digest and f"sha256:{digest}",
     )
-    at = datetime.fromtimestamp(capture.at, UTC)
-    return f"{surt(capture.url)} {at:%Y%m%d%H%M%S} ".encode() + json.encode(line) + b"\n"
+    return f"{surt(capture.url)} {_stamp(parted(capture.at)[0])} ".encode() + json.encode(line) + b"\n"
+
+
+@lru_cache(maxsize=64)
+def _stamp(at: int) -> str:
+    """Thousands of captures share a second."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y%m%d%H%M%S")
 
 
 def surt(url: Url) -> str:
     """The key by which replay tools look a URL up: its host backwards, without www, all small, its query sorted."""
-    host, _, port = url.authority.partition(":") if not url.authority.startswith("[") else (url.authority, "", "")
+    path, _, query = url.target.lower().partition("?")
+    if query:
+        query = "?" + "&".join(sorted(query.split("&")))
+    return f"{_backwards(url.authority)}){path.rstrip('/') or '/'}{query}"
+
+
+@lru_cache(maxsize=4_096)
+def _backwards(authority: str) -> str:
+    host, _, port = authority.partition(":") if not authority.startswith("[") else (authority, "", "")
     backwards = ",".join(reversed(_WWW.sub("", host, count=1).split("."))) if not host.startswith("[") else host
-    path = url.path.lower()
-    path = path.rstrip("/") or "/"
-    query = "&".join(sorted(url.query.lower().split("&")))
-    return f"{backwards}{':' if port else ''}{port}){path}{'?' if query else ''}{query}"
+    return f"{backwards}:{port}" if port else backwards
 
 
 def read_index(path: Path) -> dict[int, tuple[int, bytes]]:

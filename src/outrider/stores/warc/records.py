@@ -13,8 +13,10 @@ Record ids are made from the fetch id, so that a visit that is written again say
 
 import re
 from datetime import UTC, datetime
+from functools import lru_cache
 from hashlib import sha256
 from http import HTTPStatus
+from math import floor
 from typing import Final
 
 from isal.isal_zlib import compress
@@ -87,12 +89,26 @@ def record_id(kind: str, fetch_id: str) -> str:
 
 def date(at: float) -> str:
     """To the microsecond: WARC 1.1 allows nine digits, but readers stumble over more than six."""
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
+    second, microsecond = parted(at)
+    return f"{_second(second)}.{microsecond:06}Z"
+
+
+def parted(at: float) -> tuple[int, int]:
+    """Seconds and microseconds, rounded as `datetime` does; the difference is exact, a product would not be."""
+    second = floor(at)
+    microsecond = round((at - second) * 1_000_000)
+    return (second, microsecond) if microsecond < 1_000_000 else (second + 1, 0)
+
+
+@lru_cache(maxsize=64)
+def _second(at: int) -> str:
+    """Thousands of captures share a second."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def one_line(text: str) -> str:
     """Nothing can break out of its line."""
-    return _BREAKS.sub(" ", text)
+    return text if text.isprintable() else _BREAKS.sub(" ", text)
 
 
 def _answer_fields(capture: Capture, digest: str | None) -> str:

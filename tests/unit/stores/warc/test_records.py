@@ -1,10 +1,11 @@
 """Captures as WARC 1.1, byte by byte, and back."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from hashlib import sha256
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from isal import isal_zlib
 from msgspec.structs import replace
@@ -13,7 +14,7 @@ from outrider.model.capture import Capture, Unchanged
 from outrider.model.outcome import Headers, Hop
 from outrider.model.url import Url
 from outrider.stores.warc.reading import Member, Torn, capture_of, read_record
-from outrider.stores.warc.records import capture_records, packed, payload_digest, record_id, warcinfo_record
+from outrider.stores.warc.records import capture_records, date, packed, payload_digest, record_id, warcinfo_record
 
 PAGE = Capture(
     fetch_id="f1",
@@ -185,3 +186,11 @@ def test_any_capture_comes_back_as_it_was(put: Capture) -> None:
     if put.unchanged is not None:
         expected = replace(expected, body=b"")
     assert capture_of(unpacked[0], unpacked[-1]) == expected
+
+
+@given(st.floats(0, 4e9))
+@example(1_700_000_000.999_999_7)
+@example(1_700_000_000.25)
+@example(1.001)
+def test_a_moment_is_written_as_the_calendar_has_it(at: float) -> None:
+    assert date(at) == f"{datetime.fromtimestamp(at, UTC):%Y-%m-%dT%H:%M:%S.%f}Z"
