@@ -11,8 +11,9 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
-_LOT: Final = 64
-"""Permits handed out at once when there are plenty: fewer near the end, so that nobody starves beside a full purse."""
+_LOT: Final = 512
+"""Permits handed out at once when there are plenty: enough that no visit of a worker waits for the next ones, and fewer
+near the end, so that nobody starves beside a full purse."""
 
 
 class Limits(Struct, frozen=True):
