@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from tests.e2e.crawls import PATIENCE, Crawl, Ended, Farm, ended, kill
 
-from outrider.engine.supervisor import pages_of
+from outrider.engine.mates import pages_of
 from outrider.stores.records import open_records
 from outrider.testing.webfarm.world_log import Logged
 

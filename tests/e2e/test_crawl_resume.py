@@ -6,8 +6,8 @@ from pathlib import Path
 from outrider.app.crawl import open_crawl
 from outrider.app.directory import CrawlDirectory
 from outrider.app.rules import frontier_rules
+from outrider.engine.mates import pages_of
 from outrider.engine.story import fetch_id
-from outrider.engine.supervisor import pages_of
 from outrider.model.capture import Capture
 from outrider.model.lease import Lease
 from outrider.model.record import Confidence, Page, PageMetadata, PageStatus, Record

@@ -30,11 +30,12 @@ from outrider.engine.crew import Tools
 from outrider.engine.finisher import Finished, Stores
 from outrider.engine.gate import Found, Gate
 from outrider.engine.inside import Inside
+from outrider.engine.mates import Mate, Terms
 from outrider.engine.messages import Broke, Channel, Start
 from outrider.engine.processes import Process
 from outrider.engine.reporting import Reporting
 from outrider.engine.story import fetch_id
-from outrider.engine.supervisor import Mate, Supervisor, Terms
+from outrider.engine.supervisor import Supervisor
 from outrider.engine.worker import Worker
 from outrider.errors import ConfigError, OutriderError
 from outrider.fetch.sent import RequestHeads

@@ -6,21 +6,18 @@ It does no work of its own. When it dies, its workers stop; when a worker dies, 
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import Final, Protocol
-
-from msgspec import Struct, field
-from msgspec.structs import replace
+from typing import Final
 
 from outrider.engine.budget import Keeper
 from outrider.engine.finish import Finish, Standing, finish
-from outrider.engine.messages import Broke, Channel, Done, Drain, Grant, Report, Stop
+from outrider.engine.mates import Mate, Terms, Watched, pages_of, satisfied, silent
+from outrider.engine.messages import Broke, Done, Drain, Grant, Report, Stop
 from outrider.engine.waiting import wait_for
 from outrider.errors import OutriderError, StoreError, StoreUnavailable
 from outrider.model.event import CrawlFinished, CrawlStarted, Event, WorkerVanished
 from outrider.model.ledger import Census
 from outrider.model.progress import Counts, Progress
-from outrider.model.reason import Reason
-from outrider.model.record import PageStatus, Tally
+from outrider.model.record import Tally
 from outrider.ports import Clock, EventSink, Frontier
 
 _TICK: Final = 0.1
@@ -30,46 +27,6 @@ _RATE_OVER: Final = 10.0
 _PATIENCE: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 _MOST_DEATHS: Final = 10
 """Workers that may vanish in a row without one page between them; then something is wrong that a new one has, too."""
-_SILENT: Final = frozenset(
-    {
-        *(Reason.DNS_FAILURE, Reason.DNS_NOT_FOUND, Reason.CONNECT_FAILED, Reason.CONNECT_REFUSED),
-        *(Reason.CONNECT_TIMEOUT, Reason.BLOCKED_ADDRESS, Reason.TLS_FAILURE, Reason.TLS_EXPIRED),
-        *(Reason.TLS_UNTRUSTED, Reason.TLS_WRONG_NAME),
-    }
-)
-"""Ends of visits that never got an answer."""
-
-
-class Mate(Protocol):
-    """A worker, wherever it runs."""
-
-    @property
-    def channel(self) -> Channel: ...
-
-    async def wait(self) -> int:
-        """Its exit code, once it is gone."""
-        ...
-
-    def kill(self) -> None: ...
-
-
-class Terms(Struct, frozen=True):
-    """What the whole crawl is held to. `seconds` is the longest that this run may take."""
-
-    workers: int = 1
-    pages: int | None = None
-    seconds: float | None = None
-    recrawls: bool = False
-    resumed: bool = False
-    directory: str = ""
-
-
-class Watched(Struct):
-    mate: Mate
-    report: Report = field(default_factory=lambda: Report(Counts()))
-    listening: asyncio.Task[None] | None = None
-    is_done: bool = False
-    told: Drain | Stop | None = None
 
 
 class Supervisor:
@@ -304,7 +261,7 @@ class Supervisor:
             permits = keeper.grant(number)
             if permits:
                 # Until its next report says otherwise, it has what it wanted.
-                watched.report = _satisfied(watched.report)
+                watched.report = satisfied(watched.report)
                 await watched.mate.channel.send(Grant(permits))
         return None
 
@@ -336,7 +293,6 @@ class Supervisor:
     def _standing(self, reports: list[Report], now: float, exhausted: Finish | None, *, all_idle: bool) -> Standing:
         counts = self._counts()
         nexts = [report.idle_until for report in reports if report.idle_until is not None]
-        silent = sum(number for reason, number in counts.errors.items() if reason in _SILENT)
         seconds = self._terms.seconds
         return Standing(
             census=self._census,
@@ -344,7 +300,7 @@ class Supervisor:
             all_idle=all_idle,
             next_at=min(nexts, default=None),
             tried=counts.visits,
-            answers=counts.visits - silent,
+            answers=counts.visits - silent(counts),
             is_new=not self._terms.resumed or not self._census.fetched,
             recrawls=self._terms.recrawls,
             ends_at=None if seconds is None else self._started_at + seconds,
@@ -396,12 +352,3 @@ class Supervisor:
             else:
                 return
         await self._events.publish([event])
-
-
-def pages_of(tally: Tally) -> int:
-    """What counts against the limit: pages that were had, new or unchanged."""
-    return tally.pages.get(PageStatus.FETCHED, 0) + tally.pages.get(PageStatus.NOT_MODIFIED, 0)
-
-
-def _satisfied(report: Report) -> Report:
-    return replace(report, account=replace(report.account, wants=False))

@@ -95,11 +95,11 @@ def test_what_was_proposed_lately_is_not_proposed_again_once_the_frontier_has_it
 
 def test_memory_is_bounded_and_what_came_last_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gates, "MOST_REMEMBERED", 20)
-    gate, identity = gate_of(), Identity(1)
+    gate = gate_of()
     pages = [Url(f"http://example.com/{number}") for number in range(100)]
 
     for url in pages:
-        gate.remember([identity.hash(url)])
+        gate.remember(gate.read(TASK, haul_of(f"<a href={url}>x</a>"), AT).hashes)
 
     found = gate.read(TASK, haul_of("".join(f"<a href={url}>x</a>" for url in pages)), AT)
     assert pages[-1] not in urls(found)

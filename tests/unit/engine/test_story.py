@@ -187,7 +187,7 @@ def test_the_hops_that_led_here_are_its_chain_and_conditions_are_not_sent_along(
 
 def test_the_record_says_where_the_page_comes_from_and_what_it_says() -> None:
     facts = PageFacts(links=(B,), title="T", canonical=B)
-    found = Found([], [], [], [], [], facts, frozenset({"noindex", "noarchive"}))
+    found = Found([], [], [], [], [], facts, frozenset({"noindex", "noarchive"}), links=1)
 
     record = record_of(TASK, haul_of(Fetched(A, 200, BODY), None), found, "us", "memory:1")
 

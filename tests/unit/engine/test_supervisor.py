@@ -10,8 +10,8 @@ from tests.unit.engine.watching import Puppet, Watch, watched
 from outrider.engine.budget import Account, Limits
 from outrider.engine.finish import Finish
 from outrider.engine.inside import Inside
+from outrider.engine.mates import Mate
 from outrider.engine.messages import Broke, Channel, Done, Drain, Grant, Report, Stop
-from outrider.engine.supervisor import Mate
 from outrider.errors import ConnectError, DnsError, OutriderError, StoreError, StoreUnavailable
 from outrider.model.event import CrawlFinished, CrawlStarted, Event, WorkerVanished
 from outrider.model.ledger import Census

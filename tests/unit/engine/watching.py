@@ -9,9 +9,10 @@ from tests.unit.engine.crawling import Scene
 
 from outrider.engine.budget import Keeper, Limits, Unlimited
 from outrider.engine.inside import Inside
+from outrider.engine.mates import Mate, Terms
 from outrider.engine.messages import Channel, LocalChannel, Message, local_pair
 from outrider.engine.reporting import Reporting
-from outrider.engine.supervisor import Mate, Supervisor, Terms
+from outrider.engine.supervisor import Supervisor
 from outrider.model.progress import Progress
 from outrider.model.record import Tally
 from outrider.ports import EventSink, Frontier

@@ -244,7 +244,7 @@ def test_single_sites_have_their_own_interval(given: object) -> None:
 
 @pytest.mark.parametrize("given", ["example.org", "example.org=0", "example.org=-1", "example.org=soon", 3])
 def test_what_is_no_interval_of_a_site(given: object) -> None:
-    with pytest.raises(ConfigError, match="expected a list of site=seconds"):
+    with pytest.raises(ConfigError, match="expected a list of site=time"):
         settings_of(recrawl_sites=given)
 
 
