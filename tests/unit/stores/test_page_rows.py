@@ -57,7 +57,6 @@ def test_any_page_is_read_from_its_row_as_it_was(record: Record) -> None:
 
 @given(visits())
 def test_any_evidence_is_read_beside_its_page_as_it_was(record: Record) -> None:
-    """S1-17 to S1-22."""
     whole = mended(record)
     assert whole.page is not None
 
