@@ -2,13 +2,13 @@
 
 import asyncio
 import os
-import shutil
 import sqlite3
 import tempfile
 import threading
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import closing
 from pathlib import Path
+from shutil import copy, rmtree
 
 import pytest
 from msgspec.structs import replace
@@ -43,7 +43,7 @@ def open_folder() -> Iterator[Path]:
     if is_root:
         os.setresuid(0, 0, 0)
     folder.chmod(0o755)
-    shutil.rmtree(folder)
+    rmtree(folder)
 
 
 def names(folder: Path) -> list[str]:
@@ -94,6 +94,34 @@ async def test_a_file_that_may_only_be_read_is_read(open_folder: Path) -> None:
         assert await store.tally() == Tally({PageStatus.FETCHED: 1}, 10)
 
     assert names(open_folder) == ["crawl.db"]
+
+
+async def test_the_crawl_of_another_is_read_while_it_runs(open_folder: Path) -> None:
+    path = open_folder / "crawl.db"
+    async with open_records(f"sqlite://{path}") as crawl:
+        await crawl.write([visit(1)])
+        forbid_writing(path, open_folder)
+
+        async with open_records(f"sqlite://{path}", create=False) as store:
+            before = await pages_of(store)
+            await crawl.write([visit(2)])
+            after = await pages_of(store)
+
+    assert (before, after) == ([visit(1).page], [visit(1).page, visit(2).page])
+
+
+async def test_a_log_that_we_may_not_read_is_no_reason_to_show_half(open_folder: Path) -> None:
+    """A copy without the crawl's shared memory: what is only in the log cannot be read, so nothing is."""
+    path = open_folder / "crawl.db"
+    async with open_records(f"sqlite://{open_folder}/running.db") as crawl:
+        await crawl.write([visit(1)])
+        copy(open_folder / "running.db", path)
+        copy(open_folder / "running.db-wal", open_folder / "crawl.db-wal")
+    forbid_writing(path, open_folder)
+
+    with pytest.raises(StoreError, match="the file cannot be opened; may we write in its directory"):
+        async with open_records(f"sqlite://{path}", create=False):
+            pass
 
 
 async def test_a_folder_that_may_not_be_written_is_named(open_folder: Path) -> None:
