@@ -95,6 +95,7 @@ class Finisher:
         self._store_away = store_away
         self._taken = taken
         self._queue: list[Finished] = []
+        self._set_aside: set[tuple[str, int]] = set()
         self._bytes = 0
         self._news = asyncio.Event()
         self._room = asyncio.Event()
@@ -164,7 +165,7 @@ class Finisher:
         new_urls = await self._propose(batch)
         if events:
             await self._insist(lambda: stores.events.publish(events))
-        accounts = _accounts(batch)
+        accounts = self._accounts(batch)
         answers = await self._insist(lambda: stores.frontier.settle(accounts)) if accounts else []
         if keys:
             await self._insist(lambda: stores.contents.confirm(list(keys.values())))
@@ -173,6 +174,26 @@ class Finisher:
         if self._taken is not None:
             for item in batch:
                 await self._taken(item)
+
+    def _accounts(self, batch: Sequence[Finished]) -> list[Settled]:
+        """One for each lease: its last known site, and all that was finished under it.
+
+        A site that is set aside is given back with that: who has nothing else to say about it says nothing.
+        """
+        by_lease: dict[tuple[str, int], list[Finished]] = {}
+        for item in batch:
+            by_lease.setdefault((item.lease.site.key, item.lease.token), []).append(item)
+        accounts = []
+        for lease, items in by_lease.items():
+            last = items[-1]
+            settlements = tuple((item.task, item.settlement) for item in items if item.task and item.settlement)
+            if lease not in self._set_aside or settlements:
+                accounts.append(Settled(last.lease, last.site, settlements, keep=not last.last))
+            if last.last:
+                self._set_aside.discard(lease)
+            elif last.site.set_aside:
+                self._set_aside.add(lease)
+        return accounts
 
     async def _put(self, batch: Sequence[Finished]) -> dict[str, str]:
         contents = self._stores.contents
@@ -207,19 +228,3 @@ class Finisher:
                 if tries:
                     self._store_away(None)
                 return answer
-
-
-def _accounts(batch: Sequence[Finished]) -> list[Settled]:
-    """One for each lease: its last known site, and all that was finished under it."""
-    by_lease: dict[tuple[str, int], list[Finished]] = {}
-    for item in batch:
-        by_lease.setdefault((item.lease.site.key, item.lease.token), []).append(item)
-    return [
-        Settled(
-            items[-1].lease,
-            items[-1].site,
-            tuple((item.task, item.settlement) for item in items if item.task and item.settlement),
-            keep=not items[-1].last,
-        )
-        for items in by_lease.values()
-    ]

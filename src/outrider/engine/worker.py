@@ -28,7 +28,7 @@ from outrider.policy.load import LoadLimits, next_room
 from outrider.policy.network import NetworkLimits
 from outrider.ports import Clock
 
-LEASE: Final = 60.0
+LEASE: Final = 30.0
 """How long a site is lent at a time; a worker that vanished keeps its sites for no longer than that."""
 TASKS: Final = 16
 """URLs shown with one lease."""
