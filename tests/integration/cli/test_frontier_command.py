@@ -349,7 +349,7 @@ async def test_a_file_of_a_newer_version_is_left_alone(outrider: Run, crawl: str
 
     assert source == target
     assert (source[0], source[1]) == (6, "")
-    assert "made by a newer Outrider (schema 99, this one knows 1); upgrade to open it" in source[2]
+    assert "made by a newer Outrider (schema 99, this one knows 2); upgrade to open it" in source[2]
 
 
 @pytest.mark.usefixtures("crawl")

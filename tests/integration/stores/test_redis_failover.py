@@ -21,6 +21,12 @@ from outrider.policy.settle import SettleRules
 from outrider.ports import FrontierRules
 from outrider.stores.registry import FrontierStore, open_frontier
 
+# redis-py drops a node that left the cluster without closing its connections; the collector tells, some test later.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
 T = TypeVar("T")
 
 UNHURRIED = FrontierRules(settle=SettleRules(pace=PaceLimits(delay=0.0), max_recoveries=1_000))

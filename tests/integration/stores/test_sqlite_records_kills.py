@@ -26,7 +26,7 @@ from outrider.testing.contracts.records import decision, pages_of, visit
 
 ROOT = Path(__file__).parents[3]
 MODULE = "tests.integration.stores.test_sqlite_records_kills"
-KILLS = int(os.environ.get("KILLS", "60" if os.environ.get("CI") == "true" else "16"))
+KILLS = int(os.environ.get("KILLS", "16"))
 SEED = int(os.environ.get("KILLS_SEED", str(random.randrange(1 << 32))))  # noqa: S311 - any will do, and it is printed
 LIFE = 1_000_000
 AGAIN = 0.2

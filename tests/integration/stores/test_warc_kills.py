@@ -19,7 +19,7 @@ from outrider.testing.contracts.contents import capture
 
 ROOT = Path(__file__).parents[3]
 MODULE = "tests.integration.stores.test_warc_kills"
-KILLS = int(os.environ.get("KILLS", "60" if os.environ.get("CI") == "true" else "20"))
+KILLS = int(os.environ.get("KILLS", "20"))
 SEED = int(os.environ.get("KILLS_SEED", str(random.randrange(1 << 32))))  # noqa: S311 - any will do, and it is printed
 LATE = 3
 """Batches that wait for their confirmation: as in a crawl, settling lags behind."""

@@ -19,7 +19,7 @@ def kind_and_urls(listing: Listing | None) -> tuple[ListingKind, list[str], list
     [
         (b"<urlset><url><loc>/a</loc></url></urlset>", (ListingKind.SITEMAP, ["https://example.org/a"], [])),
         (
-            gzip.compress(b"<sitemapindex><sitemap><loc>/a</loc></sitemap></sitemapindex>"),
+            gzip.compress(b"<sitemapindex><sitemap><loc>/a</loc></sitemap></sitemapindex>", mtime=0),
             (ListingKind.INDEX, [], ["https://example.org/a"]),
         ),
         (b"<rss><item><link>/a</link></item></rss>", (ListingKind.FEED, ["https://example.org/a"], [])),

@@ -63,8 +63,8 @@ def test_an_index_lists_further_sitemaps() -> None:
         "<?xml version='1.0' encoding='utf-16'?><urlset><url><loc>/a</loc></url></urlset>".encode("utf-16"),
         b"<?xml version='1.0' encoding='no-such'?><urlset><url><loc>/a</loc></url></urlset>",
         b"<!DOCTYPE urlset SYSTEM 'http://127.0.0.1/x.dtd'><urlset><url><loc>/a</loc></url></urlset>",
-        gzip.compress(b"<urlset><url><loc>/a</loc></url></urlset>"),
-        gzip.compress(b"<urlset><url><lo") + gzip.compress(b"c>/a</loc></url></urlset>"),
+        gzip.compress(b"<urlset><url><loc>/a</loc></url></urlset>", mtime=0),
+        gzip.compress(b"<urlset><url><lo", mtime=0) + gzip.compress(b"c>/a</loc></url></urlset>", mtime=0),
     ],
 )
 def test_a_sitemap_is_known_however_it_is_written(content: bytes) -> None:
