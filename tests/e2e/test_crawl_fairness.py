@@ -1,6 +1,7 @@
 """Nobody starves: not beside a huge site, and not beside hostile ones. Judged by the order in the server's log."""
 
 import asyncio
+import os
 from collections import defaultdict
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from outrider.testing.webfarm.world_judge import differences
 from outrider.testing.webfarm.world_log import Logged
 
 MIB = 1_048_576
+SMALL = int(os.environ.get("SMALL_SITES", "150"))
 
 
 def _pages(web: Farm) -> dict[str, list[Logged]]:
@@ -25,8 +27,8 @@ def _pages(web: Farm) -> dict[str, list[Logged]]:
 
 
 async def test_a_huge_site_does_not_starve_small_ones(tmp_path: Path) -> None:
-    """H2-15: a hundred and fifty small sites are done long before the huge one, which goes on all the while."""
-    world = World(3, sites=151, pages=450, huge=300, hostile_share=0.0, spiced=False, size=2_000, seeds=20)
+    """H2-15: the small sites are done long before the huge one, which goes on all the while."""
+    world = World(3, SMALL + 1, 3 * SMALL, huge=2 * SMALL, hostile_share=0.0, spiced=False, size=2_000, seeds=20)
     huge = world.host(0)
     async with farm(world, tmp_path) as web:
         crawl = web.crawl()

@@ -113,7 +113,8 @@ def places(settings: Settings, directory: CrawlDirectory, number: int, memory: M
     operator = quote(settings.contact or "", safe="")
     return Places(
         frontier=settings.frontier
-        or f"sqlite://{quote(str(home))}/crawl.db?cache={_megabytes(memory.database_cache)}&known={_megabytes(memory.known)}",
+        or f"sqlite://{quote(str(home))}/crawl.db?cache={_megabytes(memory.database_cache)}&known={_megabytes(memory.known)}"
+        f"&recent={memory.new_hashes}",
         records=settings.records or f"sqlite://{quote(str(home))}/crawl.db",
         contents=settings.contents
         or f"warc://{quote(str(home))}/archive?worker={number}&indexes={quote(str(home / 'indexes'), safe='')}"

@@ -38,15 +38,24 @@ _LEAST_BODY: Final = 65_536
 _BARE_SUPERVISOR: Final = 90 * _MIB
 _BARE_WORKER: Final = 105 * _MIB
 """What a process takes before it has done anything, with its libraries."""
+_ONE_SITE: Final = 320 * 1024
+"""A site that is held: its connection with buffers, its tasks, an answer under way."""
+_SUDDEN: Final = 24 * _MIB
+"""What may come at once on top: hashes that are sorted, a batch that is compressed, a large page."""
 
 
 class Memory(Struct, frozen=True):
-    """How one worker divides what it may use, in bytes. Beyond `most` it starts no more visits."""
+    """How one worker divides what it may use, in bytes. Beyond `most` it starts no more visits.
+
+    `new_hashes` is how many the frontier gathers before it sorts them, `sites` how many are held at once.
+    """
 
     waiting_to_be_written: int = 64 * _MIB
     database_cache: int = 64 * _MIB
     known: int = 16 * _MIB
     robots: int = 64 * _MIB
+    new_hashes: int = 131_072
+    sites: int | None = None
     most: int | None = None
 
 
@@ -57,11 +66,13 @@ def memory_of(settings: Settings, workers: int) -> Memory:
     share = (settings.max_memory - _BARE_SUPERVISOR) // workers
     free = max(share - _BARE_WORKER, 16 * _MIB)
     return Memory(
-        waiting_to_be_written=min(free // 6, 64 * _MIB),
-        database_cache=min(free // 6, 64 * _MIB),
-        known=min(free // 8, 64 * _MIB),
-        robots=min(free // 8, 64 * _MIB),
-        most=share - 8 * _MIB,
+        waiting_to_be_written=min(free // 8, 64 * _MIB),
+        database_cache=min(free // 8, 64 * _MIB),
+        known=min(free // 10, 64 * _MIB),
+        robots=min(free // 12, 64 * _MIB),
+        new_hashes=min(max(free // 4_096, 4_096), 131_072),
+        sites=max(free // _ONE_SITE, 8),
+        most=share - _SUDDEN,
     )
 
 
@@ -108,7 +119,9 @@ def gate_rules(settings: Settings, seeds: Sequence[Url]) -> GateRules:
 
 def worker_rules(settings: Settings, memory: Memory) -> WorkerRules:
     return WorkerRules(
-        agent=settings.agent_token, concurrency=settings.concurrency, most_bytes=memory.waiting_to_be_written
+        agent=settings.agent_token,
+        concurrency=min(settings.concurrency, memory.sites or settings.concurrency),
+        most_bytes=memory.waiting_to_be_written,
     )
 
 
