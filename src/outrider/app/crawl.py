@@ -43,7 +43,7 @@ from outrider.fetch.visit import Visitor
 from outrider.model.event import Event
 from outrider.model.ledger import Filter, State
 from outrider.model.progress import Progress
-from outrider.model.record import PageStatus, Record, Tally
+from outrider.model.record import PageStatus, Record
 from outrider.model.task import Candidate, Origin
 from outrider.model.url import Url
 from outrider.observe.heard import Heard
@@ -249,9 +249,6 @@ async def open_crawl(
             job = Job(spoken(settings), list(map(str, seeds)), str(directory.path.resolve()), workers)
             return await Process.start(number, encode(job), directory.logs / f"worker-{number:02}.stderr")
 
-        async def tally() -> Tally:
-            return await records.tally()
-
         limits = crawl_limits(settings)
         terms = Terms(
             workers=workers,
@@ -268,7 +265,7 @@ async def open_crawl(
             clock,
             spawn=spawn,
             keeper=Keeper(limits, workers) if limits.exist else None,
-            tally=tally,
+            tally=records.tally,
             memory=resident,
             shown=shown,
             waits_for=lambda: _waits_for(frontier, clock.now()),

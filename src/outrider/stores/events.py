@@ -2,14 +2,11 @@
 
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
-from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Final, Protocol, cast
 
-from outrider.errors import ConfigError
 from outrider.ports import Clock, EventSink
 from outrider.stores.place import Place
-from outrider.stores.registry import drivers_for
+from outrider.stores.registry import backend_for
 
 EVENTS: Final[Mapping[str, str]] = {
     "file": "outrider.stores.files.events:FileEvents",
@@ -30,15 +27,5 @@ def open_events(url: str, clock: Clock | None = None) -> AbstractAsyncContextMan
     `StoreError` when the sink cannot be used.
     """
     place = Place(url)
-    return _backend(place).open(place, clock)
-
-
-def _backend(place: Place) -> EventsBackend:
-    theirs = {point.name: point.value for point in entry_points(group="outrider.events")}
-    known = {**theirs, **EVENTS}
-    if place.scheme not in known:
-        schemes = ", ".join(f"{scheme}:" for scheme in sorted(known))
-        raise ConfigError(f"{place}: no event sink is named by {place.scheme or 'nothing'}:; there are {schemes}")
-    module, _, name = known[place.scheme].partition(":")
-    with drivers_for(place):
-        return cast("EventsBackend", getattr(import_module(module), name))
+    backend = cast("EventsBackend", backend_for(place, "event sink", EVENTS, "outrider.events"))
+    return backend.open(place, clock)

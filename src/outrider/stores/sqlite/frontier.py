@@ -8,7 +8,6 @@ large files, but a disk that fails then kills the process instead of an act).
 """
 
 import sqlite3
-from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any, Final, Self, TypeVar
 from outrider.clock import SystemClock
 from outrider.errors import ConfigError, StoreError
 from outrider.model.lease import Lease
-from outrider.model.ledger import Added, Census, Entry, Filter, Leased, Settled, State
+from outrider.model.ledger import Added, Census, Entry, Filter, Leased, Settled
 from outrider.model.reason import Reason
 from outrider.model.site import Site
 from outrider.model.task import Task
@@ -27,8 +26,9 @@ from outrider.stores.known import Known
 from outrider.stores.place import Place
 from outrider.stores.sqlite import reading
 from outrider.stores.sqlite.acts import Acts
-from outrider.stores.sqlite.batch import DISCOVERED, FETCHED, LEASED, PENDING, SITES, STALE, WAITING, Batch
+from outrider.stores.sqlite.batch import Batch
 from outrider.stores.sqlite.failures import translated
+from outrider.stores.sqlite.glance import census_of
 from outrider.stores.sqlite.schema import bring_up, connect, options_of
 from outrider.stores.sqlite.seen import MOST_RECENT, Recent, Seen
 from outrider.stores.sqlite.sql import SQL
@@ -135,20 +135,7 @@ class SqliteFrontier:
         return await self._write(lambda acts: acts.owe_again(tasks))
 
     async def census(self) -> Census:
-        rows = await self._read(lambda connection: connection.execute(SQL["counts"]).fetchall())
-        count: defaultdict[tuple[str, str], int] = defaultdict(int, {(name, reason): n for name, reason, n in rows})
-        return Census(
-            discovered=count[DISCOVERED],
-            pending=count[PENDING],
-            waiting=count[WAITING],
-            fetched=count[FETCHED],
-            alias=count[State.ALIAS.value, ""],
-            skipped={Reason(reason): n for name, reason, n in rows if name == State.SKIPPED and n},
-            dead={Reason(reason): n for name, reason, n in rows if name == State.DEAD and n},
-            sites=count[SITES],
-            leased=count[LEASED],
-            stale=count[STALE],
-        )
+        return census_of(await self._read(lambda connection: connection.execute(SQL["counts"]).fetchall()))
 
     # the ledger
 
