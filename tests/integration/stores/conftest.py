@@ -1,5 +1,6 @@
-"""Redis servers that a test may ruin: each its own."""
+"""What a test of a store may ruin: Redis servers and a small disk, each its own."""
 
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -31,3 +32,16 @@ def redis_cluster(tmp_path: Path) -> Iterator[RedisClusterNodes]:
         yield cluster.start()
     finally:
         cluster.stop()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounting = ["mount", "-t", "tmpfs", "-o", f"size={2 * 1024 * 1024}", "tmpfs", str(disk)]
+    try:
+        subprocess.run(mounting, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("no right to mount a small disk here; the limit on file sizes is tested all the same")
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)  # noqa: S607 - found by name as mount is

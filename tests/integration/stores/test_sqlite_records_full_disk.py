@@ -3,9 +3,7 @@
 import asyncio
 import resource
 import signal
-import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,19 +22,6 @@ SMALL = 2 * 1024 * 1024
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "crawl.db"
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounting = ["mount", "-t", "tmpfs", "-o", f"size={SMALL}", "tmpfs", str(disk)]
-    try:
-        subprocess.run(mounting, check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("no right to mount a small disk here; the limit on file sizes is tested all the same")
-    yield disk
-    subprocess.run(["umount", str(disk)], check=True)  # noqa: S607 - found by name as mount is
 
 
 async def test_a_full_disk_costs_the_batch_and_nothing_else(small_disk: Path) -> None:

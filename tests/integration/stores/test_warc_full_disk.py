@@ -4,9 +4,7 @@ import asyncio
 import os
 import resource
 import signal
-import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,19 +17,6 @@ from outrider.testing.contracts.contents import as_kept, capture
 ROOT = Path(__file__).parents[3]
 MODULE = "tests.integration.stores.test_warc_full_disk"
 SMALL = 2 * 1024 * 1024
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounting = ["mount", "-t", "tmpfs", "-o", f"size={SMALL}", "tmpfs", str(disk)]
-    try:
-        subprocess.run(mounting, check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("no right to mount a small disk here; the limit on file sizes is tested all the same")
-    yield disk
-    subprocess.run(["umount", str(disk)], check=True)  # noqa: S607 - found by name as mount is
 
 
 async def test_a_full_disk_costs_the_batch_and_nothing_else(small_disk: Path) -> None:
