@@ -1,7 +1,7 @@
 """The protocols between the engine and the world: at most seven methods each, every method one atomic act."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -10,6 +10,7 @@ from outrider.model.event import Event
 from outrider.model.identity import Identity
 from outrider.model.lease import Lease
 from outrider.model.ledger import Added, Census, Entry, Filter, Leased, Settled
+from outrider.model.letter import DeadLetter
 from outrider.model.outcome import Headers, Timing, first_value
 from outrider.model.reason import Reason
 from outrider.model.record import Page, PageFilter, Record, Tally
@@ -134,6 +135,23 @@ class Frontier(Protocol):
         ...
 
 
+@runtime_checkable
+class OwesAgain(Protocol):
+    """What a frontier may offer besides: visit what it knows once more. All that come with Outrider do."""
+
+    async def owe_again(self, tasks: Sequence[Task], *, ended: bool = False) -> int:
+        """Owe URLs that were fetched a visit again, as these tasks say, each under its own name; how many.
+
+        With `ended` also those that were skipped, died, are another's alias, or are known by their hash alone; a site
+        that is set aside comes back to life for them, as by `revive`, with all that it owed. What is owed now or later
+        is left alone, and so is what was never proposed: it may be repeated. No pause is shortened.
+
+        A store without an index of what is owed looks through the queues of the tasks' sites: better seldom, with many
+        at once. It may leave a site alone that has very much to do.
+        """
+        ...
+
+
 class Ledger(Protocol):
     """The same store, read for inspection, and written whole when a frontier moves.
 
@@ -194,7 +212,7 @@ class ContentStore(Protocol):
     """
 
     async def put(self, captures: Sequence[Capture]) -> list[str]:
-        """One key each, in order."""
+        """One key each, in order; an empty one where nothing is kept of that answer."""
         ...
 
     async def confirm(self, keys: Sequence[str]) -> None:
@@ -210,3 +228,40 @@ class EventSink(Protocol):
     """Where the rest of the world listens. Published means: a consumer that comes later still finds it."""
 
     async def publish(self, events: Sequence[Event]) -> None: ...
+
+
+class Batch(Struct, frozen=True):
+    """Entries that were lent together, as somebody wrote them."""
+
+    id: str
+    entries: tuple[bytes, ...]
+
+
+class InputQueue(Protocol):
+    """What other programs want visited. Taking is lending: what is not `done` in time is lent again, whoever died."""
+
+    async def take(self, most: int, seconds: float) -> Batch | None:
+        """Up to `most` entries, the oldest first; an overdue batch comes before new ones. None: there are none."""
+        ...
+
+    async def done(self, batch: Batch) -> None:
+        """They are safe elsewhere. Saying it again, or too late, does no harm."""
+        ...
+
+    async def push(self, entries: Sequence[bytes], most: int | None = None) -> int:
+        """Add to the end, as many as fit while the queue is no longer than `most`; how many were added."""
+        ...
+
+    async def size(self) -> int:
+        """Entries that wait, those that are lent included."""
+        ...
+
+
+class DeadLetters(Protocol):
+    """Given up because of the URL alone, told to other programs; the frontier's own line is the truth."""
+
+    async def put(self, letters: Sequence[DeadLetter]) -> int:
+        """Each once: one whose `evidence_id` was put lately is left out. How many were new."""
+        ...
+
+    async def size(self) -> int: ...

@@ -41,8 +41,11 @@ def fetch_id(task: Task, secret: int) -> str:
     return blake2b(owed.encode(), digest_size=12, key=secret.to_bytes(8, signed=True)).hexdigest()
 
 
-def capture_of(task: Task, haul: Haul, heads: RequestHeads) -> Capture | None:
-    """The answer that the visit ended with, as the archive wants it; None when there was none."""
+def capture_of(task: Task, haul: Haul, heads: RequestHeads, *, decoded: bool = False) -> Capture | None:
+    """The answer that the visit ended with, as the archive wants it; None when there was none.
+
+    `decoded`: the store wants the content too, not only the bytes as sent.
+    """
     visit, response = haul.visit, haul.response
     if response is None or not visit.hops:
         return None
@@ -75,6 +78,8 @@ def capture_of(task: Task, haul: Haul, heads: RequestHeads) -> Capture | None:
         chain=(*task.via, *visit.hops[:-1]),
         unchanged=unchanged,
         earlier_at=task.visited_at if unchanged else None,
+        asked=None if last.url == task.url else task.url,
+        content=haul.content if decoded else None,
     )
 
 
@@ -97,9 +102,12 @@ def record_of(task: Task, haul: Haul, found: Found, agent: str, key: str | None)
     return Record(page, evidence(haul, agent), tuple(found.decisions))
 
 
-def events_of(task: Task, visit: Visit, settlement: Settlement, site: str, key: str | None, iso: str) -> list[Event]:
-    """What happened to the URL; `iso` is the moment as the record has it."""
-    at, url, outcome = visit.ended_at, task.url, visit.outcome
+def events_of(
+    task: Task, visit: Visit, settlement: Settlement, site: str, record: Record, directives: frozenset[str]
+) -> list[Event]:
+    """What happened to the URL, with key and moment as its record has them."""
+    at, url, outcome, name = visit.ended_at, task.url, visit.outcome, visit.id
+    about = record.page.metadata if record.page else None
     events: list[Event] = [
         RequestRetried(at=past.at, url=past.url, site=site, reason=past.failure.reason, wait=past.wait)
         for past in visit.tries
@@ -111,24 +119,28 @@ def events_of(task: Task, visit: Visit, settlement: Settlement, site: str, key: 
                 PageFetched(
                     at=at,
                     url=url,
-                    requested_url=url,
+                    requested_url=task.via[0].url if task.via else url,
                     final_url=found_at,
                     site=site,
                     status_code=status,
                     content_type=body.content_type,
                     content_length=body.length,
                     content_hash=body.sha256,
-                    fetched_at=iso,
-                    cache_key=key or "",
-                    fetch_id=visit.id,
+                    fetched_at=about.fetched_at if about else "",
+                    cache_key=(about and about.content_key) or "",
+                    fetch_id=name,
+                    depth=task.depth,
+                    origin=task.origin.value,
+                    directives=tuple(sorted(directives)),
+                    charset=body.charset,
                 )
             )
         case NotModified():
-            events.append(PageUnchanged(at=at, url=url, site=site))
+            events.append(PageUnchanged(at=at, url=url, site=site, fetch_id=name))
         case Moved(to):
-            events.append(PageMoved(at=at, url=url, site=site, to=to))
+            events.append(PageMoved(at=at, url=url, site=site, to=to, fetch_id=name))
         case Skipped(reason, detail):
-            events.append(PageSkipped(at=at, url=url, site=site, reason=reason, detail=detail))
+            events.append(PageSkipped(at=at, url=url, site=site, reason=reason, detail=detail, fetch_id=name))
         case Failed(failure):
             due_at = settlement.due_at if isinstance(settlement, Later) else None
             events.append(
@@ -140,10 +152,23 @@ def events_of(task: Task, visit: Visit, settlement: Settlement, site: str, key: 
                     status=failure.status,
                     due_at=due_at,
                     detail=failure.detail,
+                    scope=failure.scope,
+                    fetch_id=name,
                 )
             )
     if isinstance(settlement, Dead):
-        events.append(UrlDied(at=at, url=url, site=site, reason=settlement.reason, visits=settlement.visits))
+        events.append(
+            UrlDied(
+                at=at,
+                url=url,
+                site=site,
+                reason=settlement.reason,
+                visits=settlement.visits,
+                status=settlement.status,
+                detail=settlement.detail or (outcome.failure.detail if isinstance(outcome, Failed) else ""),
+                fetch_id=name,
+            )
+        )
     return events
 
 

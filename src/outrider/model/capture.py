@@ -19,7 +19,8 @@ class Capture(Struct, frozen=True):
     """`body` is as sent, still encoded; `request` is the head that was sent, `payload_sha256` of `body` where known.
 
     `chain` are the hops that led here, oldest first, without this one. With `unchanged`, `earlier_at` is when the
-    content was last seen, so that it need not be kept twice.
+    content was last seen, so that it need not be kept twice. `asked` is the URL that the visit was for, where it is not
+    `url`; `content` is the decoded body, only where a store wants it.
     """
 
     fetch_id: str
@@ -36,3 +37,5 @@ class Capture(Struct, frozen=True):
     chain: tuple[Hop, ...] = ()
     unchanged: Unchanged | None = None
     earlier_at: float | None = None
+    asked: Url | None = None
+    content: bytes | None = None

@@ -7,6 +7,7 @@ from typing import ClassVar, TypeAlias
 
 from msgspec import Struct
 
+from outrider.model.outcome import Scope
 from outrider.model.reason import Reason
 from outrider.model.url import Url
 
@@ -30,8 +31,21 @@ class UrlRefused(_Event, frozen=True, tag="url_refused"):
     evidence: str = ""
 
 
+class EntryRefused(_Event, frozen=True, tag="entry_refused"):
+    """What somebody put into the queue is no URL that could be visited: it became a dead letter."""
+
+    entry: str
+    reason: Reason
+    detail: str = ""
+
+
 class PageFetched(_Event, frozen=True, tag="webpage_fetched"):
-    """S4-14, with both ends of the redirects (C10). `fetched_at` is ISO 8601 with its zone (H4-10)."""
+    """S4-14, with both ends of the redirects (C10). `fetched_at` is ISO 8601 with its zone (H4-10).
+
+    `url` is what this visit asked for, and what the key is made of; `requested_url` is where the redirects began, which
+    may be on another site. `charset` is of the content; `depth`, `origin` and `directives` (of the answer's header) are
+    for whoever follows links.
+    """
 
     url: Url
     requested_url: Url
@@ -44,17 +58,23 @@ class PageFetched(_Event, frozen=True, tag="webpage_fetched"):
     fetched_at: str
     cache_key: str = ""
     fetch_id: str = ""
+    depth: int = 0
+    origin: str = ""
+    directives: tuple[str, ...] = ()
+    charset: str | None = None
 
 
 class PageUnchanged(_Event, frozen=True, tag="page_unchanged"):
     url: Url
     site: str
+    fetch_id: str = ""
 
 
 class PageMoved(_Event, frozen=True, tag="page_moved"):
     url: Url
     site: str
     to: Url
+    fetch_id: str = ""
 
 
 class PageSkipped(_Event, frozen=True, tag="page_skipped"):
@@ -62,10 +82,11 @@ class PageSkipped(_Event, frozen=True, tag="page_skipped"):
     site: str
     reason: Reason
     detail: str = ""
+    fetch_id: str = ""
 
 
 class PageFailed(_Event, frozen=True, tag="page_failed"):
-    """This visit failed. `due_at` is when the next one is owed; None when there is none."""
+    """This visit failed, by the fault of `scope` (S4-15). `due_at` is when the next one is owed, if one is."""
 
     url: Url
     site: str
@@ -73,15 +94,20 @@ class PageFailed(_Event, frozen=True, tag="page_failed"):
     status: int | None = None
     due_at: float | None = None
     detail: str = ""
+    scope: Scope = Scope.URL
+    fetch_id: str = ""
 
 
 class UrlDied(_Event, frozen=True, tag="url_died"):
-    """A dead letter was written."""
+    """A dead letter was written. `detail` is the last error, `fetch_id` names the evidence of the last visit."""
 
     url: Url
     site: str
     reason: Reason
     visits: int
+    status: int | None = None
+    detail: str = ""
+    fetch_id: str = ""
 
 
 class RequestRetried(_Event, frozen=True, tag="request_retried"):
@@ -169,6 +195,7 @@ class BugFound(_Event, frozen=True, tag="bug_found"):
 Event: TypeAlias = (
     UrlAdmitted
     | UrlRefused
+    | EntryRefused
     | PageFetched
     | PageUnchanged
     | PageMoved

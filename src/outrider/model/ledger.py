@@ -32,10 +32,15 @@ class Added(StrEnum):
 
 
 class Leased(Struct, frozen=True):
-    """What was lent. When that is nothing, `next_at` is when something may be; None when no task is owed at all."""
+    """What was lent. When that is nothing, `next_at` is when something may be; None when no task is owed at all.
+
+    `at` is what the store's clock showed meanwhile: by it alone are due times, pauses and deadlines judged, so whoever
+    waits for one of them by a clock of its own can tell how far that is off.
+    """
 
     leases: tuple[Lease, ...]
     next_at: float | None
+    at: float
 
 
 class Settled(Struct, frozen=True):

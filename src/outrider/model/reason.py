@@ -21,6 +21,7 @@ class Family(StrEnum):
 
 class Reason(StrEnum):
     # admission: refused before any request
+    INVALID_URL = "invalid_url"
     UNSUPPORTED_SCHEME = "unsupported_scheme"
     URL_TOO_LONG = "url_too_long"
     TOO_DEEP = "too_deep"
@@ -122,6 +123,7 @@ _FAMILY: Final[dict[Reason, Family]] = {
     reason: family
     for family, reasons in {
         Family.ADMISSION: (
+            Reason.INVALID_URL,
             Reason.UNSUPPORTED_SCHEME,
             Reason.URL_TOO_LONG,
             Reason.TOO_DEEP,

@@ -40,6 +40,7 @@ _SENTENCES: Final[Mapping[str, Callable[[Fields], str]]] = MappingProxyType(
     {
         "url_admitted": lambda _: "admitted",
         "url_refused": lambda e: f"refused by {e['rule']}",
+        "entry_refused": lambda _: "an entry of the queue is no URL to visit; it is a dead letter now",
         "webpage_fetched": lambda e: f"fetched, HTTP {e['status_code']}",
         "page_unchanged": lambda _: "has not changed",
         "page_moved": lambda _: "moved to another site",

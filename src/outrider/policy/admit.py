@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Final, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from outrider.model.reason import Reason
 from outrider.model.robots import RobotsVerdict
@@ -123,14 +124,9 @@ def admit_rules(  # noqa: PLR0913 - one argument for each thing that people may 
     site_by: SiteBy = "domain",
     traps: TrapLimits | None = None,
 ) -> AdmitRules:
-    roots = {
-        Reach.PAGE: frozenset(map(str, seeds)),
-        Reach.HOST: frozenset(seed.authority for seed in seeds),
-        Reach.DOMAIN: frozenset(seed.site("domain") for seed in seeds),
-    }.get(reach, frozenset())
     return AdmitRules(
         reach=reach,
-        roots=roots,
+        roots=_roots(reach, seeds),
         prefixes=tuple(sorted({_folder(seed) for seed in seeds})) if reach is Reach.PREFIX else (),
         include=tuple(include),
         exclude=tuple(exclude),
@@ -146,11 +142,34 @@ def admit_rules(  # noqa: PLR0913 - one argument for each thing that people may 
     )
 
 
+def within(rules: AdmitRules, page: Url) -> AdmitRules:
+    """The same, with the scope measured from this page."""
+    match rules.reach:
+        case Reach.ANY:
+            return rules
+        case Reach.PREFIX:
+            return replace(rules, prefixes=(_folder(page),))
+        case reach:
+            return replace(rules, roots=_roots(reach, (page,)))
+
+
 def extension_of(path: str) -> str:
     """With its dot, in lower case; empty when the last part of the path has none (S2-17)."""
     name = path[path.rfind("/") + 1 :]
     dot = name.rfind(".")
     return name[dot:].lower() if dot > 0 else ""
+
+
+def _roots(reach: Reach, seeds: Sequence[Url]) -> frozenset[str]:
+    match reach:
+        case Reach.PAGE:
+            return frozenset(map(str, seeds))
+        case Reach.HOST:
+            return frozenset(seed.authority for seed in seeds)
+        case Reach.DOMAIN:
+            return frozenset(seed.site("domain") for seed in seeds)
+        case Reach.PREFIX | Reach.ANY:
+            return frozenset()
 
 
 def _is_within(url: Url, rules: AdmitRules) -> bool:

@@ -22,6 +22,9 @@ class DiscoveryKeys(Section):
 
     sitemaps: kinds.Switch = Field(default=True, description="Read the sitemaps that robots.txt names.")
     feeds: kinds.Switch = Field(default=True, description="Read the feeds that pages name.")
+    follow_links: kinds.Switch = Field(
+        default=True, description="Read pages for links; off, outrider extract does, or nobody."
+    )
     respect_nofollow: kinds.Switch = Field(
         default=True, description="Do not follow links of which a page, a link or a header asks that."
     )

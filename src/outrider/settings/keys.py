@@ -224,9 +224,25 @@ class ServiceKeys(Section):
     input_queue: kinds.Name = Field(default="crawler_queue", description="Redis list that URLs come from.")
     dlq_queue: kinds.Name = Field(default="page_fetcher_dlq", description="Redis list that dead letters go to.")
     webpage_topic: kinds.Name = Field(default="webpage_log", description="Kafka topic that tells of fetched pages.")
+    failure_topic: kinds.Name = Field(
+        default="webpage_failures", description="Kafka topic that tells of pages that were not fetched, and why."
+    )
     cache_ttl: kinds.SomeSeconds = Field(default=3_600.0, description="How long a fetched page stays in Redis.")
     poll_timeout: kinds.SomeSeconds = Field(
         default=5.0, description="Longest wait for a URL before the queue is asked again."
+    )
+    max_queue_size: kinds.SomeCount = Field(
+        default=100_000, description="A queue this long gets nothing more from outrider schedule."
+    )
+    lease: kinds.SomeSeconds = Field(
+        default=30.0,
+        description="How long a site is lent to a worker at a time; one that vanishes keeps its sites for so long.",
+    )
+    drain_limit: kinds.SomeSeconds = Field(
+        default=30.0, description="Longest time after SIGTERM for visits that are under way."
+    )
+    metrics_address: kinds.Listen = Field(
+        default="127.0.0.1:9464", description="Where /metrics, /healthz and /readyz are served."
     )
 
 

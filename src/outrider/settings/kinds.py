@@ -160,12 +160,20 @@ def _servers(text: str) -> str:
     return text
 
 
+def _listen(text: str) -> str:
+    host, _, port = text.rpartition(":")
+    ip_address(host.removeprefix("[").removesuffix("]"))
+    if not re.fullmatch(r"[0-9]{1,5}", port) or int(port) > 65_535:
+        raise ValueError
+    return text
+
+
 def _url_with(*schemes: str) -> AfterValidator:
     def check(text: str) -> str:
         try:
             parts = urlsplit(text)
-            # redis:///1 is a database of this machine, unix:///run/redis.sock a file of it; a proxy has a name.
-            has_path = parts.scheme in {"redis", "rediss", "unix"} and parts.path.strip("/")
+            # redis:///1 is a database of this machine; a proxy has a name.
+            has_path = parts.scheme in {"redis", "rediss"} and parts.path.strip("/")
             has_place = bool(parts.hostname or has_path) and parts.port != 0
         except ValueError:
             raise ValueError from None  # its own message would quote a password
@@ -301,7 +309,14 @@ Proxy = Annotated[
     Expects("a URL that begins with http://, https://, socks5:// or socks5h://, or none"),
 ]
 RedisUrl = Annotated[
-    str, _url_with("redis", "rediss", "unix"), Expects("a URL that begins with redis://, rediss:// or unix://")
+    str,
+    _url_with("redis", "rediss", "redis+cluster", "rediss+cluster"),
+    Expects("a URL that begins with redis://, rediss://, redis+cluster:// or rediss+cluster://"),
+]
+Listen = Annotated[
+    Annotated[str, AfterValidator(_listen)] | None,
+    BeforeValidator(_or_none),
+    Expects("an address and a port, such as 127.0.0.1:9464, or none"),
 ]
 Servers = Annotated[str, AfterValidator(_servers), Expects("host:port, several parted by commas")]
 

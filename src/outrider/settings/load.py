@@ -45,10 +45,15 @@ def load(
     *,
     file: Path | None = None,
     environment: Mapping[str, str] | None = None,
+    usual_profile: str | None = None,
 ) -> Loaded:
-    """All sources together. Without `file`, an `outrider.toml` of the working directory is read if there is one."""
+    """All sources together. Without `file`, an `outrider.toml` of the working directory is read if there is one.
+
+    `usual_profile` is where a command starts from when nobody says otherwise.
+    """
     found = file or Path(FILE)
     layers = [
+        Layer({"profile": Given(usual_profile, "default", usual_profile)} if usual_profile else {}, []),
         from_file(found) if file is not None or found.exists() else Layer({}, []),
         from_environment(os.environ if environment is None else environment, Settings.model_fields),
         from_flags(flags),

@@ -12,6 +12,7 @@ PROFILES: Final[dict[str, dict[str, object]]] = {
     "polite": {},
     "service": {
         "user_agent": "OttoBot/1.0",
+        "follow_links": False,
         "network_retries": 0,
         "gateway_retries": 0,
         "server_error_retries": 3,

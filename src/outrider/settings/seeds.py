@@ -49,6 +49,7 @@ SEEDS: Final[dict[str, Seed]] = {
     "PAGE_FETCHER_CIRCUIT_BREAKER_INITIAL_BACKOFF_SECONDS": Seed("breaker_backoff"),
     "PAGE_FETCHER_CIRCUIT_BREAKER_MAX_BACKOFF_SECONDS": Seed("breaker_max_backoff"),
     "PAGE_FETCHER_CIRCUIT_BREAKER_BACKOFF_MULTIPLIER": Seed("breaker_multiplier"),
+    "CRAWLER_SCHEDULER_MAX_QUEUE_SIZE": Seed("max_queue_size"),
     "PAGE_FETCH_MAX_REDIRECTS": Seed("max_redirects"),
     "PAGE_FETCH_TIMEOUT": Seed("timeout", *_MILLISECONDS),
     "PAGE_FETCH_RETRY_ATTEMPTS": Seed("max_retries"),

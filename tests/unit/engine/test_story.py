@@ -11,7 +11,7 @@ from outrider.extract.links import PageFacts
 from outrider.fetch.sent import RequestHeads
 from outrider.fetch.visit import Haul
 from outrider.model.capture import Unchanged
-from outrider.model.event import Event
+from outrider.model.event import Event, PageFetched
 from outrider.model.outcome import (
     Body,
     Failed,
@@ -28,6 +28,7 @@ from outrider.model.outcome import (
     Visit,
 )
 from outrider.model.reason import Reason
+from outrider.model.record import Record
 from outrider.model.settlement import Dead, Done, Later, MovedTo, Settlement, Skip
 from outrider.model.site import Breaker, BreakerState, Pace, Site
 from outrider.model.task import Changes, Origin, Task
@@ -213,7 +214,7 @@ def test_the_record_says_where_the_page_comes_from_and_what_it_says() -> None:
     ],
 )
 def test_each_outcome_is_told(outcome: Outcome, settlement: Settlement, kinds: list[str]) -> None:
-    events = events_of(TASK, visit_of(outcome), settlement, "example.com", "key", "2026-01-01T00:00:00Z")
+    events = events_of(TASK, visit_of(outcome), settlement, "example.com", Record(), frozenset())
 
     assert [kind_of(event) for event in events] == kinds
     assert {event.at for event in events} == {NOW}
@@ -223,7 +224,7 @@ def test_retries_are_told_and_the_last_failure_is_the_outcome() -> None:
     tries = [Try(A, 1.0, BROKEN.failure, 2.0), Try(A, 3.0, BROKEN.failure, None)]
     later = Later(NOW + 60, Reason.HTTP_500, 1)
 
-    events = events_of(TASK, visit_of(BROKEN, tries=tries), later, "example.com", None, "")
+    events = events_of(TASK, visit_of(BROKEN, tries=tries), later, "example.com", Record(), frozenset())
 
     assert [kind_of(event) for event in events] == ["request_retried", "page_failed"]
     assert getattr(events[1], "due_at") == NOW + 60  # noqa: B009 - the union has no such attribute
@@ -276,3 +277,22 @@ def test_an_ordinary_page_says_nothing_of_its_site() -> None:
 
 def kind_of(event: Event) -> str:
     return str(event.__struct_config__.tag)
+
+
+def test_a_fetched_page_is_told_with_what_a_reader_of_its_links_needs() -> None:
+    """C10: where the redirects began, how deep it lies, its character set and what its header asks for."""
+    hop = Hop(Url("http://first.test/"), 301, location="http://example.com/a")
+    task = replace(TASK, via=(hop,), depth=3)
+
+    (event,) = events_of(
+        task,
+        visit_of(Fetched(A, 200, BODY)),
+        Done(A, A, 200, Validators(), Changes()),
+        "example.com",
+        Record(),
+        frozenset({"nofollow"}),
+    )
+
+    assert isinstance(event, PageFetched)
+    assert (event.requested_url, event.depth, event.directives) == (hop.url, 3, ("nofollow",))
+    assert event.charset == BODY.charset

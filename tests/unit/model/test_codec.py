@@ -72,6 +72,7 @@ def test_an_event_names_its_type_and_writes_urls_as_text() -> None:
         "url": "http://example.com/a|b?c=|",
         "site": "example.com",
         "to": "https://example.com/",
+        "fetch_id": "",
     }
     assert codec.from_json(codec.to_json(event), Event) == event  # type: ignore[arg-type] # a union is no class
 

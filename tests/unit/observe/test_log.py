@@ -45,7 +45,7 @@ def test_too_many_redirects_stand_in_the_log_with_url_and_id(tmp_path: Path) -> 
     text, told = (tmp_path / "text").read_text(), json.loads((tmp_path / "json").read_text())
     assert text == (
         "1970-01-01T00:16:40.000Z WARNING failed for good type=page_failed url="
-        f'"{URL}" site=example.com reason=too_many_redirects detail="6 hops" id={URL.sha256}\n'
+        f'"{URL}" site=example.com reason=too_many_redirects detail="6 hops" scope=url id={URL.sha256}\n'
     )
     assert (told["reason"], told["url"], told["id"]) == ("too_many_redirects", URL, URL.sha256)
     assert (told["level"], told["type"], told["time"]) == ("warning", "page_failed", "1970-01-01T00:16:40.000Z")

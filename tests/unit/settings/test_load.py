@@ -166,3 +166,15 @@ def test_a_long_value_is_cut_and_a_strange_name_is_escaped() -> None:
 
     assert "\n" not in text
     assert len(text) < 200
+
+
+def test_a_command_may_start_from_another_profile_unless_somebody_says_otherwise(tmp_path: Path) -> None:
+    file = tmp_path / "outrider.toml"
+    file.write_text('profile = "audit"\n')
+
+    usual = load(environment={}, usual_profile="service")
+    named = load(environment={"OUTRIDER_PROFILE": "broad"}, usual_profile="service")
+    written = load(file=file, environment={}, usual_profile="service")
+
+    assert (usual.settings.profile, usual.provenance["follow_links"]) == ("service", "profile service")
+    assert (named.settings.profile, written.settings.profile) == ("broad", "audit")

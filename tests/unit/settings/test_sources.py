@@ -56,6 +56,7 @@ def problem_of_file(path: Path, content: bytes) -> str:
         ("PAGE_FETCHER_CACHE_TTL_SECONDS", "60", "cache_ttl", 60.0),  # S4-40
         ("PAGE_FETCHER_RATE_LIMIT_PER_SECOND", "4", "delay", 0.25),  # S4-40
         ("PAGE_FETCHER_ROBOTS_TXT_CACHE_TTL_SECONDS", "600", "robots_ttl", 600.0),  # S4-40
+        ("CRAWLER_SCHEDULER_MAX_QUEUE_SIZE", "50", "max_queue_size", 50),  # S4, its scheduler
         ("PAGE_FETCHER_POLL_TIMEOUT_SECONDS", "1", "poll_timeout", 1.0),  # S4-40
         ("PAGE_FETCHER_CIRCUIT_BREAKER_FAILURE_THRESHOLD", "9", "breaker_threshold", 9),  # S4-41
         ("PAGE_FETCHER_CIRCUIT_BREAKER_INITIAL_BACKOFF_SECONDS", "10", "breaker_backoff", 10.0),  # S4-41
@@ -137,7 +138,7 @@ def test_an_unknown_variable_does_not_tell_its_secret() -> None:
 
 
 def test_the_variables_of_others_are_none_of_our_business() -> None:
-    assert of_environment(CRAWLER_SCHEDULER_MAX_QUEUE_SIZE="x", FETCHER_PROXY="y", HOME="/") == Settings()
+    assert of_environment(CRAWLER_SCHEDULER_TICK="x", FETCHER_PROXY="y", HOME="/") == Settings()
 
 
 def test_the_one_variable_without_a_meaning_here_is_ignored() -> None:
