@@ -29,6 +29,6 @@ def test_any_story_has_the_answers_of_the_policy() -> None:
     async def open_store(_: str, rules: FrontierRules, clock: Clock) -> AsyncIterator[FrontierStore]:
         yield MemoryFrontier(rules, clock)
 
-    examples = int(os.environ.get("CONTRACT_EXAMPLES", "100"))
+    examples = int(os.environ.get("CONTRACT_EXAMPLES", "60"))
     run_state_machine_as_test(machine(open_store), settings=settings(max_examples=examples, deadline=None))
     print(f"memory: {examples} stories")

@@ -14,6 +14,8 @@ from outrider.testing.contracts.frontier import FrontierContract, machine
 
 
 class TestRedisClusterFrontier(FrontierContract):
+    compact = True
+
     @pytest.fixture(autouse=True)
     def _cluster(self, redis_cluster: RedisClusterNodes) -> None:
         self.cluster = redis_cluster
@@ -26,7 +28,7 @@ def test_any_story_has_the_answers_of_the_memory_frontier(redis_cluster: RedisCl
     def open_store(name: str, rules: FrontierRules, clock: Clock) -> AbstractAsyncContextManager[FrontierStore]:
         return open_frontier(f"{redis_cluster.url}?prefix={name}&buckets=6", rules, clock)
 
-    examples = int(os.environ.get("CONTRACT_EXAMPLES", "40"))
+    examples = int(os.environ.get("CONTRACT_EXAMPLES", "20"))
 
     run_state_machine_as_test(machine(open_store), settings=settings(max_examples=examples, deadline=None))
 

@@ -34,6 +34,6 @@ def test_any_story_has_the_answers_of_the_policy(tmp_path: Path, options: str) -
     def open_store(name: str, rules: FrontierRules, clock: Clock) -> AbstractAsyncContextManager[FrontierStore]:
         return open_frontier(f"sqlite://{tmp_path}/{name}.db{options}", rules, clock)
 
-    examples = int(os.environ.get("CONTRACT_EXAMPLES", "40"))
+    examples = int(os.environ.get("CONTRACT_EXAMPLES", "30"))
     run_state_machine_as_test(machine(open_store), settings=settings(max_examples=examples, deadline=None))
     print(f"sqlite: {examples} stories")

@@ -10,7 +10,7 @@ What is owed already, skipped, dead or another's alias is left alone, so all of 
 import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Final, Protocol, runtime_checkable
+from typing import Final
 
 from outrider.app.directory import CrawlDirectory
 from outrider.errors import ConfigError
@@ -20,20 +20,13 @@ from outrider.model.record import HttpHeaders, Page, PageFilter, PageStatus, Rec
 from outrider.model.task import Changes, Origin, Task
 from outrider.model.url import Url
 from outrider.policy.recrawl import RecrawlRules, interval, looked
-from outrider.ports import FrontierRules, Records
+from outrider.ports import FrontierRules, OwesAgain, Records
 from outrider.settings import Settings, load
 
 _AT_ONCE: Final = 20_000
 """Tasks an act: the frontier reads the queues of their sites for each."""
 _SIDE_BY_SIDE: Final = 50
 """Pages that are looked up at once: a store that answers one at a time need not be waited for each time."""
-
-
-@runtime_checkable
-class OwesAgain(Protocol):
-    """A frontier that can owe what it has fetched: all that is in another state is left alone; answers how many."""
-
-    async def owe_again(self, tasks: Sequence[Task]) -> int: ...
 
 
 def begins_recrawl(settings: Settings, directory: CrawlDirectory) -> bool:

@@ -335,7 +335,7 @@ async def test_no_hot_statement_walks_over_a_table(path: Path, name: str) -> Non
         ("sqlite:", "expected sqlite:///path"),
         ("sqlite:///tmp/f.db?pool=3", "no such option: pool; it knows cache, max_pages, mmap"),
         ("sqlite:///tmp/f.db?synchronous=off", "expected normal or full"),
-        ("redis://127.0.0.1/", "there are memory:, postgres:, postgresql:, sqlite:"),
+        ("redis://127.0.0.1/", "there are memory:, none:, postgres:, postgresql:, sqlite:"),
     ],
 )
 async def test_a_url_that_makes_no_sense_is_a_configuration_error(url: str, said: str) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from outrider.app.recrawl import OwesAgain, owe_fetched, task_again
+from outrider.app.recrawl import owe_fetched, task_again
 from outrider.errors import ConfigError
 from outrider.model.outcome import Headers, Validators
 from outrider.model.record import Confidence, Page, PageMetadata, PageStatus
@@ -10,7 +10,7 @@ from outrider.model.task import Changes, Origin
 from outrider.model.url import Url
 from outrider.policy.recrawl import RecrawlRules
 from outrider.policy.settle import SettleRules
-from outrider.ports import FrontierRules
+from outrider.ports import FrontierRules, OwesAgain
 from outrider.stores.memory.frontier import MemoryFrontier
 from outrider.stores.memory.records import MemoryRecords
 from outrider.stores.postgres.frontier import PostgresFrontier
@@ -89,7 +89,7 @@ def test_a_site_with_an_interval_of_its_own_has_it_here_too() -> None:
 
 @pytest.mark.parametrize(
     ("frontier", "can"),
-    [(MemoryFrontier, True), (SqliteFrontier, True), (RedisFrontier, False), (PostgresFrontier, False)],
+    [(MemoryFrontier, True), (SqliteFrontier, True), (RedisFrontier, True), (PostgresFrontier, True), (object, False)],
 )
 def test_frontiers_that_cannot_owe_again_are_told_apart(frontier: type, can: bool) -> None:  # noqa: FBT001 - a table
     assert issubclass(frontier, OwesAgain) is can

@@ -15,7 +15,7 @@ from redis.exceptions import RedisError
 
 from outrider.errors import ConfigError, StoreUnavailable
 from outrider.stores.place import Place
-from outrider.stores.redis.server import translated
+from outrider.stores.redis.link import translated
 
 FILE_FIELDS: Final = (b"file_path", b"frontier_offset", b"frontier_size")
 _SCAN: Final = 1_000

@@ -82,7 +82,7 @@ class MemoryFrontier:
                 leases.append(Lease(queue.site, shown, queue.token, now, queue.deadline))
                 queue.site = reserve(queue.site, now)
             self._line_up(queue)
-        return Leased(tuple(leases), self._next_at())
+        return Leased(tuple(leases), self._next_at(), now)
 
     async def extend(self, leases: Sequence[Lease], seconds: float) -> list[Lease | None]:
         deadline = self._clock.now() + seconds
@@ -113,9 +113,16 @@ class MemoryFrontier:
                 count += 1
         return count
 
-    async def owe_again(self, tasks: Sequence[Task]) -> int:
-        """Owe fetched pages another visit, as these tasks say; how many. All that is in another state is left alone."""
-        return sum(map(self._owe_again, tasks))
+    async def owe_again(self, tasks: Sequence[Task], *, ended: bool = False) -> int:
+        # Who is owed is asked before anything changes: a site that comes back to life brings all that it owes.
+        wanted: dict[int, Task] = {}
+        for task in tasks:
+            key = self.rules.identity.hash(task.url)
+            if self._is_over(key, ended=ended):
+                wanted.setdefault(key, task)
+        for key, task in wanted.items():
+            self._owe_again(key, task, ended=ended)
+        return len(wanted)
 
     async def census(self) -> Census:
         count = self._counts
@@ -159,6 +166,11 @@ class MemoryFrontier:
         sites = [queue.site for queue in self._queues.values()]
         for start in range(0, len(sites), _BATCH):
             yield sites[start : start + _BATCH]
+
+    async def look_at(self, site: str) -> tuple[Site, float | None] | None:
+        """One site, and until when it is lent."""
+        queue = self._queues.get(site)
+        return None if queue is None else (queue.site, queue.deadline)
 
     async def restore(
         self, entries: Sequence[Entry] = (), sites: Sequence[Site] = (), hashes: Sequence[int] = ()
@@ -327,19 +339,23 @@ class MemoryFrontier:
         self._owe(key, revived(entry.task, queue.next_sequence()), queue)
         self._line_up(queue)
 
-    def _owe_again(self, task: Task) -> bool:
-        key = self.rules.identity.hash(task.url)
-        if key in self._hashes:
-            self._hashes.remove(key)
-        elif key in self._ended and self._ended[key].state is State.FETCHED:
-            del self._ended[key]
-        else:
-            return False
-        self._counts[State.FETCHED, None] -= 1
-        queue = self._queue(task.url.site(self.rules.site_by))
+    def _is_over(self, key: int, *, ended: bool) -> bool:
+        if key in self._owed:
+            return ended and self._queues[self._owed[key]].site.set_aside
+        entry = self._ended.get(key)
+        return key in self._hashes or (entry is not None and (ended or entry.state is State.FETCHED))
+
+    def _owe_again(self, key: int, task: Task, *, ended: bool) -> None:
+        queue = self._queue(self._owed.get(key) or task.url.site(self.rules.site_by))
+        if ended and queue.site.set_aside:
+            self._revive_site(queue)
+        if key in self._owed:
+            return
+        over = self._ended.pop(key, None)
+        self._hashes.discard(key)
+        self._counts[(over.state, over.reason) if over is not None else (State.FETCHED, None)] -= 1
         self._owe(key, replace(task, sequence=queue.next_sequence()), queue)
         self._line_up(queue)
-        return True
 
     def _restore(self, entry: Entry) -> bool:
         key = self.rules.identity.hash(entry.url)

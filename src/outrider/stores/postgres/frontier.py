@@ -7,7 +7,7 @@ looks first without a lock, since most of what a crawl proposes is known.
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Self, TypeVar
+from typing import Final, Self, TypeVar
 
 from msgspec.structs import replace
 
@@ -24,7 +24,7 @@ from outrider.policy.transition import matches, revived_site
 from outrider.ports import Clock, FrontierRules
 from outrider.stores.place import Place
 from outrider.stores.postgres.arrays import Texts
-from outrider.stores.postgres.database import Connection, Database, say
+from outrider.stores.postgres.database import Connection, Database, LostRace, say
 from outrider.stores.postgres.ledger import PostgresLedger
 from outrider.stores.postgres.rows import Row, task_of
 from outrider.stores.postgres.schema import prepare
@@ -32,6 +32,7 @@ from outrider.stores.postgres.sites import ASIDE, SiteRow
 from outrider.stores.postgres.work import Work
 
 T = TypeVar("T")
+_OWED: Final = {State.PENDING, State.WAITING}
 
 
 class PostgresFrontier(PostgresLedger):
@@ -97,6 +98,11 @@ class PostgresFrontier(PostgresLedger):
             return await self._revive(connection, wanted)
 
         return await self._database.run(revive)
+
+    async def owe_again(self, tasks: Sequence[Task], *, ended: bool = False) -> int:
+        hash_of = self.rules.identity.hash
+        wanted = _firsts((hash_of(task.url), task) for task in tasks)
+        return await self._work(lambda work: self._owe_again(work, wanted, ended=ended))
 
     async def census(self) -> Census:
         count = {(state, reason): n for state, reason, n in await self._database.ask("census") if n}
@@ -177,7 +183,7 @@ class PostgresFrontier(PostgresLedger):
             if len(rows) < wanted:
                 break
         await work.write()
-        return Leased(tuple(leases), await work.next_at())
+        return Leased(tuple(leases), await work.next_at(), work.now)
 
     async def _recover(self, work: Work, rows: list[SiteRow]) -> dict[int, Row | None]:
         """Leases that ran out: their tasks count one recovery more, None for those that die of it; their sites rest."""
@@ -245,10 +251,35 @@ class PostgresFrontier(PostgresLedger):
         await work.write()
         return count
 
+    async def _owe_again(self, work: Work, wanted: dict[int, Task], *, ended: bool) -> int:
+        by = self.rules.site_by
+        own = {key: task.url.site(by) for key, task in wanted.items()}
+        seen = await work.rows(wanted)
+        states = {State.FETCHED} if not ended else set(State) - _OWED
+        over = {key for key, row in seen.items() if State(row.status) in states}
+        # Where a row says it is, whoever revives it holds the lock; and a site that is set aside may come back for it.
+        there = {row.site for key, row in seen.items() if ended or key in over} - {""}
+        await work.lock({own[key] for key in over} | there, make={own[key] for key in over})
+        rows = await work.rows(seen)
+        over = {key for key in over if State(rows[key].status) in states}
+        if any(rows[key].site != seen[key].site for key in over):
+            raise LostRace("a URL was owed and ended elsewhere in between")
+        # Who is owed is told before anything changes: a site that comes back to life brings all that it owes.
+        aside = {key for key, row in work.sites.items() if ended and row.site.set_aside}
+        back = [row for row in rows.values() if State(row.status) in _OWED and row.site in aside]
+        for site in aside & ({own[key] for key in over} | {row.site for row in back}):
+            work.sites[site].site = revived_site(work.sites[site].site)
+        for key, task in wanted.items():
+            if key in over:
+                site_row = work.sites[own[key]]
+                work.owe_again(rows[key], replace(task, sequence=site_row.next_sequence()), site_row)
+        await work.write()
+        return len(over) + len(back)
+
     async def _restore(self, work: Work, entries: Sequence[Entry], sites: Sequence[Site], hashes: Sequence[int]) -> int:
         lines = _firsts((self.rules.identity.hash(entry.url), entry) for entry in entries)
         # A site is made for what is owed there; lines that have ended need none.
-        owed = {entry.site for entry in entries if entry.state in {State.PENDING, State.WAITING}}
+        owed = {entry.site for entry in entries if entry.state in _OWED}
         await work.lock(entry.site for entry in entries)
         await work.lock(owed | {site.key for site in sites}, make=True)
         known = await work.known([*lines, *hashes])
@@ -297,7 +328,7 @@ def _give_back(work: Work, row: SiteRow) -> None:
 def _restore_entry(work: Work, key: int, entry: Entry) -> None:
     row = work.sites.get(entry.site)
     aside = row is not None and row.site.set_aside and entry.reason is Reason.SITE_UNREACHABLE
-    if row is not None and (entry.state in {State.PENDING, State.WAITING} or (aside and entry.task is not None)):
+    if row is not None and (entry.state in _OWED or (aside and entry.task is not None)):
         # A line that is owed has a task; if it has none, its URL is all that a visit needs.
         work.insert_owed(key, replace(entry.task or Task(entry.url), sequence=row.next_sequence()), row)
     else:

@@ -52,5 +52,12 @@ class PostgresLedger:
         async for records in self._database.stream("all_sites", {}, _BATCH):
             yield [SiteRow(record).site for record in records]
 
+    async def look_at(self, site: str) -> tuple[Site, float | None] | None:
+        """One site, and until when it is lent."""
+        for record in await self._database.ask("one_site", {"key": site}):
+            row = SiteRow(record)
+            return row.site, row.deadline
+        return None
+
     async def _known(self, keys: Iterable[int]) -> set[int]:
         return {record[0] for record in await self._database.ask("known", {"hashes": BigInts(keys)})}

@@ -77,6 +77,9 @@ CHANGES: Final = ", ".join(
     if name not in _FIXED
 )
 
+EVERYTHING: Final = ", ".join(f"{name} = new.{name}" for name in COLUMNS if name not in {"url_hash", *_ADDED})
+"""A URL that is owed again begins anew, as its task says."""
+
 
 def arrays(rows: Sequence[Row]) -> dict[str, Any]:
     """One array per column, as the statements take them."""

@@ -3,7 +3,7 @@
 from importlib.resources import files
 from typing import Final
 
-from outrider.stores.postgres.rows import ARRAYS, CHANGES, COLUMNS
+from outrider.stores.postgres.rows import ARRAYS, CHANGES, COLUMNS, EVERYTHING
 
 
 def _read(name: str) -> str:
@@ -21,6 +21,7 @@ def _statements() -> dict[str, str]:
             ("{prefixed}", ", ".join(f"f.{column}" for column in COLUMNS)),
             ("{arrays}", ARRAYS),
             ("{changes}", CHANGES),
+            ("{everything}", EVERYTHING),
         ):
             text = text.replace(hole, filling)
         named[name.strip()] = text.strip()

@@ -5,7 +5,7 @@ batch.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from msgspec.structs import replace
 
@@ -35,16 +35,22 @@ class Work:
         self._place = place
         self._inserts: dict[int, Row] = {}
         self._updates: dict[int, Row] = {}
+        self._owed_again: dict[int, Row] = {}
         self._finished: list[tuple[int, Row, Settlement, SiteRow]] = []
 
-    async def lock(self, keys: Iterable[str], *, make: bool = False) -> None:
-        """In the order of their keys, so that two who want the same sites never wait for each other."""
+    async def lock(self, keys: Iterable[str], *, make: bool | Collection[str] = False) -> None:
+        """In the order of their keys, so that two who want the same sites never wait for each other.
+
+        Of those that are missing all are made, or none, or the ones that are named.
+        """
         wanted = sorted(set(keys))
         if not wanted:
             return
         found = await say(self._connection, "lock_sites", {"keys": Texts(wanted)})
-        if make and len(found) < len(wanted):
-            await self._make_sites(sorted(set(wanted) - {record[0] for record in found}))
+        missing = set(wanted) - {record[0] for record in found}
+        to_make = missing.intersection(wanted if make is True else make or ())
+        if to_make:
+            await self._make_sites(sorted(to_make))
             # The new ones may have been somebody else's by a moment: once more, in order.
             found = await say(self._connection, "lock_sites", {"keys": Texts(wanted)})
         self._hold(found)
@@ -83,6 +89,12 @@ class Work:
 
     def insert_hash(self, key: int) -> None:
         self._insert(self._ended(hash_row(key)))
+
+    def owe_again(self, row: Row, task: Task, site: SiteRow) -> None:
+        """A URL that has ended begins anew."""
+        self.counts[row.status, row.last_error or ""] -= 1
+        site.owe(task.due_at)
+        self._owed_again[row.url_hash] = owed_row(row.url_hash, task, site.site.key)
 
     def update(self, row: Row) -> None:
         """Of a task that goes on, as it was counted before."""
@@ -195,6 +207,10 @@ class Work:
         if self._updates:
             values = {**arrays(list(self._updates.values())), "now": self.now}
             await say(self._connection, "update_rows", values)
+        if self._owed_again:
+            values = {**arrays(list(self._owed_again.values())), "now": self.now}
+            if len(await say(self._connection, "owe_rows", values)) != len(self._owed_again):
+                raise LostRace("a URL was owed in between")
 
     async def _write_sites(self) -> None:
         rows = list(self.sites.values())

@@ -1,8 +1,8 @@
 """What does `settle.lua` get to read? The accounts, with what policy makes of each task already worked out.
 
-A page that took another name is the one thing that may need two buckets: the name is claimed in its own site's bucket
-first, and let go again when the account is refused. Should we die in between, the name stays known and counted, and the
-page, still owed, keeps its own name at the next visit.
+A page that took the name of another site is the one thing that may need two buckets: the name is claimed in its own
+site's bucket first, and let go again when the account is refused. Should we die in between, the name stays known and
+counted, and the page, still owed, keeps its own name at the next visit.
 """
 
 from collections import defaultdict
@@ -21,7 +21,8 @@ from outrider.model.url import Url
 from outrider.policy.transition import Ended, Next, Owed, apply
 from outrider.stores.redis import packing
 from outrider.stores.redis.buckets import Buckets
-from outrider.stores.redis.server import Argument, Replies
+from outrider.stores.redis.link import Argument
+from outrider.stores.redis.server import Replies
 
 Step: TypeAlias = list[Argument]
 Name: TypeAlias = tuple[int, Url]
@@ -139,8 +140,10 @@ class Writer:
         else:
             plain, item = _owed(after.task, site), packing.pack_item(replace(after.task, url=url), site)
             under_name, claimed = [*plain[:-2], key, item], [*plain[:-2], _CLAIMED, item]
-        its_bucket = self._buckets.of_site(self._buckets.site_of(url))
-        if its_bucket == bucket:
+        its_site = self._buckets.site_of(url)
+        its_bucket = self._buckets.of_site(its_site)
+        # A page that is owed on in a queue that is not its site's leaves a pointer where it would be looked for.
+        if its_bucket == bucket and (its_site == site or isinstance(after, Ended)):
             return under_name
         holder = site if isinstance(after, Owed) else ""
         self.claims.append(Claim(key, its_bucket, holder, len(self._accounts) - 1, place, claimed))

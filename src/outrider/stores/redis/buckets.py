@@ -18,7 +18,8 @@ from outrider.ports import FrontierRules
 from outrider.stores.agreement import in_force, made_under, with_seed
 from outrider.stores.place import Place
 from outrider.stores.redis.dedup import Bloom, Dedup
-from outrider.stores.redis.server import Server, is_cluster
+from outrider.stores.redis.link import is_cluster
+from outrider.stores.redis.server import Server
 
 SCHEMA: Final = 1
 ON_ONE_SERVER: Final = 1

@@ -11,13 +11,14 @@ the server does: one that was restarted, or replaced by its replica, may have fo
 from collections import defaultdict
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
+from itertools import islice
 from typing import Final, Self
 
 from msgspec.structs import replace
 
-from outrider.errors import ConfigError
+from outrider.errors import ConfigError, StoreError, StoreUnavailable
 from outrider.model.lease import Lease
-from outrider.model.ledger import Added, Census, Filter, Leased, Settled, State
+from outrider.model.ledger import Added, Census, Entry, Filter, Leased, Settled, State
 from outrider.model.reason import Reason
 from outrider.model.settlement import Done
 from outrider.model.task import Task
@@ -33,8 +34,10 @@ from outrider.stores.redis.census import count_all
 from outrider.stores.redis.dedup import Dedup
 from outrider.stores.redis.heads import Head, merge, read_heads, recovery_of
 from outrider.stores.redis.ledger import RedisLedger
+from outrider.stores.redis.link import Argument
+from outrider.stores.redis.owing import MOST_OWED, Again
 from outrider.stores.redis.proposals import UNCHECKED, Proposals
-from outrider.stores.redis.server import Argument, Server, connect
+from outrider.stores.redis.server import Server, connect
 
 _AT_ONCE: Final = 4_000
 """Tasks a script call: a longer one would keep everybody else waiting."""
@@ -69,6 +72,7 @@ class RedisFrontier(RedisLedger):
         self._megabytes = megabytes
         self._lately = Known(megabytes)
         self._lately_in = server.era
+        self.most_owed = MOST_OWED
 
     @classmethod
     @asynccontextmanager
@@ -95,19 +99,23 @@ class RedisFrontier(RedisLedger):
     async def lease(self, *, sites: int, tasks: int, seconds: float) -> Leased:
         leases: list[Lease] = []
         next_at: dict[int, float] = {}
+        at = 0.0
         for _ in range(_ROUNDS):
             wanted = sites - len(leases)
             most = min(wanted, 2 * wanted // self.buckets.number + 4)
             replies = await self.server.call_each("peek", dict.fromkeys(self.buckets.every, (self.now(), most)))
+            # The servers of a cluster have a clock each: by the latest of them nothing is taken for early that was due.
+            at = max([at, *(float(reply[0]) for reply in replies.values())])
             next_at = {bucket: float(reply[1]) for bucket, reply in replies.items() if reply[1]}
             chosen, is_all = merge((read_heads(bucket, reply, most) for bucket, reply in replies.items()), wanted)
             if not chosen:
                 break
             lent = await self.lend(chosen, next_at, tasks=tasks, seconds=seconds)
             leases += lent
+            at = max([at, *(lease.leased_at for lease in lent)])
             if len(leases) >= sites or (is_all and len(lent) == len(chosen)):
                 break
-        return Leased(tuple(leases), min(next_at.values(), default=None))
+        return Leased(tuple(leases), min(next_at.values(), default=None), at)
 
     async def extend(self, leases: Sequence[Lease], seconds: float) -> list[Lease | None]:
         deadlines = await self._hold(leases, seconds)
@@ -138,9 +146,26 @@ class RedisFrontier(RedisLedger):
                 arguments: list[Argument] = [*self.fresh]
                 for key, entry in lines:
                     if entry.task is not None:
-                        tail = packing.pack_tail(revived(entry.task, 0), entry.site)
-                        arguments += ("L", entry.site, key, counter_of(entry), entry.task.priority, tail)
+                        its_site = self.buckets.site_of(entry.url)
+                        is_elsewhere = its_site != entry.site and self.buckets.of_site(its_site) == bucket
+                        arguments += _line_again("P" if is_elsewhere else "L", key, entry, revived(entry.task, 0))
                 count += await self.server.call("revive", bucket, arguments)
+        return count
+
+    async def owe_again(self, tasks: Sequence[Task], *, ended: bool = False) -> int:
+        """See the port. Of a URL that is known by its hash only, it is taken for granted that it was fetched.
+
+        A site that owes more than `most_owed` is left alone: to look through so much would keep everybody waiting.
+        """
+        first: dict[int, Task] = {}
+        for task in tasks:
+            first.setdefault(self.identity.hash(task.url), task)
+        await self._look_for_strays()
+        count = 0
+        for start in range(0, len(first), _AT_ONCE):
+            some = dict(islice(first.items(), start, start + _AT_ONCE))
+            again = Again(some, self.rules, self.buckets, await self.strays(some), ended=ended)
+            count += await self.owe_batch(again)
         return count
 
     async def census(self) -> Census:
@@ -200,6 +225,39 @@ class RedisFrontier(RedisLedger):
         in_turn = [leases.pop(head.site) for head in chosen if head.site in leases]
         return [*in_turn, *leases.values()]
 
+    async def owe_batch(self, again: Again) -> int:
+        # A site takes a round or two; more only when it is set aside, or part of it goes into files, meanwhile.
+        for _ in range(len(again) + _ROUNDS):
+            if not len(again):
+                return again.count
+            again.note(await self.server.call_each("again", again.calls(self.most_owed)))
+            for site, queues in again.in_files:
+                again.note_in_files(site, *await self.owed_in_files(site, queues))
+            for site, key in again.elsewhere:
+                again.note_elsewhere(site, key, is_answered=await self._owe_elsewhere(again, site, key))
+        raise StoreUnavailable(f"the queues of {len(again)} sites would not stand still; some of the URLs may be owed")
+
+    async def owed_in_files(self, site: str, queues: Sequence[tuple[bytes, bytes]]) -> tuple[set[str], set[int]]:
+        """Which files these segments of queues are, and the identity hashes of what they hold."""
+        raise StoreError(f"{site} has queues in files ({len(queues)}): open the store as redis+files:")
+
+    async def _owe_elsewhere(self, again: Again, site: str, key: int) -> bool:
+        """A page under a name of this site, which was in the queue of another: is there nothing more to do?"""
+        pointer = await self.pointer(site, key)
+        if pointer is None:
+            return False
+        holder, entry = pointer
+        if entry is None or entry.task is None:
+            return False
+        if entry.state in {State.PENDING, State.WAITING} or not again.ended:
+            return True
+        if entry.reason is Reason.SITE_UNREACHABLE and await self._revive_sites(Filter(site=holder)):
+            again.count += 1
+            return True
+        call = [*self.fresh, *_line_again("L", key, entry, again.tasks[key])]
+        again.count += await self.server.call("revive", self.buckets.of_site(holder), call)
+        return True
+
     async def _recover(self, heads: Sequence[Head]) -> None:
         calls: defaultdict[int, list[Argument]] = defaultdict(list)
         for head in heads:
@@ -255,3 +313,9 @@ class RedisFrontier(RedisLedger):
                     call += ("S", site.key, packing.pack_details(revived_site(site)))
                 count += await self.server.call("revive", bucket, call)
         return count
+
+
+def _line_again(kind: str, key: int | bytes, entry: Entry, task: Task) -> list[Argument]:
+    """What `revive.lua` reads of a line."""
+    tail = packing.pack_tail(task, entry.site)
+    return [kind, entry.site, key, counter_of(entry), task.priority, task.due_at, tail]

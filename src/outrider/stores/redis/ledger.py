@@ -21,7 +21,8 @@ from outrider.stores.redis.accounts import counter_of
 from outrider.stores.redis.buckets import MARK, Buckets
 from outrider.stores.redis.census import count_all
 from outrider.stores.redis.dedup import Bloom
-from outrider.stores.redis.server import Argument, Server
+from outrider.stores.redis.link import Argument
+from outrider.stores.redis.server import Server
 
 _BATCH: Final = 1_000
 _POINTER: Final = b"\xff@"
@@ -43,12 +44,9 @@ class RedisLedger:
         key = self.identity.hash(url)
         site = self.buckets.site_of(url)
         line = await self._line(site, key)
-        if line is not None and line.startswith(_POINTER):
-            site = line[len(_POINTER) :].decode()
-            line = await self._line(site, key)
-        if line is not None:
-            return packing.read_line(line)
-        return next((entry for entry in await self._owed([site]) if self.identity.hash(entry.url) == key), None)
+        if line is None:
+            return await self._owed_line(site, key)
+        return packing.read_line(line) if not line.startswith(_POINTER) else await self._pointed_at(line, key)
 
     async def knows(self, urls: Sequence[Url]) -> list[bool]:
         keys = [self.identity.hash(url) for url in urls]
@@ -94,15 +92,23 @@ class RedisLedger:
                     f"the hashes of {forgotten:,} URLs that have ended are in a Bloom filter: no list has them"
                 )
             return
+        await self._look_for_strays()
+        # What has a line in a bucket, and is not known there: if it is a stray, its hash is in yet another bucket.
+        elsewhere: set[int] = set()
         for bucket in self.buckets.every:
             lined = await self._lined(bucket)
             async for names in self._site_names(bucket):
                 lined |= {self.identity.hash(entry.url) for entry in await self._owed(names)}
-            for family in ("k", "x"):
-                async for found in self._members(bucket, family):
-                    bare = [key for key in found if key not in lined]
-                    if bare:
-                        yield bare
+            unmet = set(lined) if self.has_strays else set()
+            async for found in self._members(bucket, "k"):
+                unmet.difference_update(found)
+                if bare := [key for key in found if key not in lined]:
+                    yield bare
+            elsewhere |= unmet
+        for bucket in self.buckets.every:
+            async for found in self._members(bucket, "x"):
+                if bare := [key for key in found if key not in elsewhere]:
+                    yield bare
         await self.check_marks()
 
     async def sites(self) -> AsyncIterator[list[Site]]:
@@ -110,6 +116,16 @@ class RedisLedger:
             async for names in self._site_names(bucket):
                 yield await self.read_sites(names)
         await self.check_marks()
+
+    async def look_at(self, site: str) -> tuple[Site, float | None] | None:
+        """One site, and until when it is lent; without its queue, which may be long."""
+        key, command = self.server.key, self.server.command
+        bucket = self.buckets.of_site(site)
+        packed, details, robots = [await command("HGET", key(bucket, name), site) for name in ("s", "d", "o")]
+        if packed is None:
+            return None
+        numbers = packing.read_numbers(packed)
+        return packing.read_site(site, numbers, details or b"", robots or b""), numbers.deadline or None
 
     async def restore(
         self, entries: Sequence[Entry] = (), sites: Sequence[Site] = (), hashes: Sequence[int] = ()
@@ -129,7 +145,8 @@ class RedisLedger:
             bucket = self.buckets.of_site(entry.site)
             if key in strays:
                 continue
-            is_claimed = bucket != name_bucket
+            is_elsewhere = entry.task is not None and entry.site != self.buckets.site_of(entry.url)
+            is_claimed = bucket != name_bucket or is_elsewhere
             if is_claimed:
                 # A page under a name of another site: rare enough to be claimed one by one.
                 holder = entry.site if entry.task is not None else ""
@@ -184,11 +201,28 @@ class RedisLedger:
         """What `read.lua` found of a site's tasks."""
         return packing.read_tasks(flat, site)
 
+    async def pointer(self, site: str, key: int) -> tuple[str, Entry | None] | None:
+        """The site whose queue had a page under a name of this one, and its line there; None without a pointer."""
+        line = await self._line(site, key)
+        if line is None or not line.startswith(_POINTER):
+            return None
+        return _holder(line), await self._pointed_at(line, key)
+
     # what the methods above are made of
 
     async def _line(self, site: str, key: int) -> bytes | None:
         line: bytes | None = await self.server.command("HGET", self.server.key(self.buckets.of_site(site), "e"), key)
         return line
+
+    async def _pointed_at(self, pointer: bytes, key: int) -> Entry | None:
+        site = _holder(pointer)
+        line = await self._line(site, key)
+        # In the same bucket there is the pointer itself.
+        is_line = line is not None and not line.startswith(_POINTER)
+        return packing.read_line(line) if line is not None and is_line else await self._owed_line(site, key)
+
+    async def _owed_line(self, site: str, key: int) -> Entry | None:
+        return next((entry for entry in await self._owed([site]) if self.identity.hash(entry.url) == key), None)
 
     async def _known(self, family: str, by_bucket: dict[int, list[int]]) -> set[int]:
         calls: dict[int, list[Argument]] = {bucket: [family, *keys] for bucket, keys in by_bucket.items()}
@@ -273,16 +307,9 @@ class RedisLedger:
         lined: set[int] = set()
         async for batch in self._scan(bucket, "e"):
             for key, line in batch.items():
-                if not line.startswith(_POINTER) or await self._is_still_there(
-                    line[len(_POINTER) :].decode(), int(key)
-                ):
+                if not line.startswith(_POINTER) or await self._pointed_at(line, int(key)) is not None:
                     lined.add(int(key))
         return lined
-
-    async def _is_still_there(self, site: str, key: int) -> bool:
-        if await self._line(site, key) is not None:
-            return True
-        return any(self.identity.hash(entry.url) == key for entry in await self._owed([site]))
 
     async def _members(self, bucket: int, family: str) -> AsyncIterator[list[int]]:
         at = 0
@@ -298,6 +325,10 @@ def _entry_of(site: Site, task: Task) -> Entry:
     if site.set_aside:
         return set_aside_entry(task, site.key)
     return Entry(task.url, state_of(task), site.key, task, visits=task.visits)
+
+
+def _holder(pointer: bytes) -> str:
+    return pointer[len(_POINTER) :].decode()
 
 
 def _is_wanted(entry: Entry, wanted: Filter) -> bool:

@@ -11,7 +11,7 @@ from outrider.model.url import Url
 from outrider.ports import FrontierRules
 from outrider.stores.redis import packing
 from outrider.stores.redis.buckets import Buckets
-from outrider.stores.redis.server import Argument
+from outrider.stores.redis.link import Argument
 
 UNCHECKED: Final = -1
 """The answer of a bucket that has strays to a caller who did not look for them."""

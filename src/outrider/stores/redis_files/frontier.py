@@ -20,10 +20,13 @@ from outrider.model.task import Task
 from outrider.model.url import Url
 from outrider.ports import Clock, FrontierRules
 from outrider.stores.place import Place
+from outrider.stores.redis import packing
 from outrider.stores.redis.buckets import Buckets
 from outrider.stores.redis.frontier import RedisFrontier, reach
 from outrider.stores.redis.heads import Head
-from outrider.stores.redis.server import Argument, Server
+from outrider.stores.redis.link import Argument
+from outrider.stores.redis.owing import Again
+from outrider.stores.redis.server import Server
 from outrider.stores.redis_files.segments import Segment, Segments, on_disk
 
 _HEAD: Final = 1_000
@@ -78,6 +81,21 @@ class RedisFilesFrontier(RedisFrontier):
         count = await super().revive(wanted)
         await self._spill()
         return count
+
+    async def owe_batch(self, again: Again) -> int:
+        count = await super().owe_batch(again)
+        await self._spill()
+        return count
+
+    async def owed_in_files(self, site: str, queues: Sequence[tuple[bytes, bytes]]) -> tuple[set[str], set[int]]:
+        files: set[str] = set()
+        owed: set[int] = set()
+        for queue, text in queues:
+            segment = Segment.parse(text)
+            items, _ = await self.segments.read(queue, segment, segment.count)
+            files.add(segment.file)
+            owed |= {self.identity.hash(packing.read_task(item, site, 0, 0.0).url) for item in items}
+        return files, owed
 
     async def restore(
         self, entries: Sequence[Entry] = (), sites: Sequence[Site] = (), hashes: Sequence[int] = ()

@@ -82,7 +82,7 @@ class Acts:
                 if shown:
                     leases.append(self._lend(row, now, now + seconds, [(task[3], unpack_task(task)) for task in shown]))
             batch.flush()
-        return Leased(tuple(leases), batch.next_ready())
+        return Leased(tuple(leases), batch.next_ready(), now)
 
     def _lend(self, row: SiteRow, now: float, deadline: float, shown: list[tuple[int, Task]]) -> Lease:
         row.token += 1
@@ -230,21 +230,31 @@ class Acts:
 
     # owe again
 
-    def owe_again(self, tasks: Sequence[Task]) -> int:
+    def owe_again(self, tasks: Sequence[Task], *, ended: bool) -> int:
         batch = self._batch
-        keys = [self._hash(task.url) for task in tasks]
-        sites = [task.url.site(self._rules.site_by) for task in tasks]
-        fetched = batch.fetched(set(keys), set(sites))
-        count = len(fetched)
-        batch.unend(line for line in fetched.values() if line is not None)
-        batch.make(site for key, site in zip(keys, sites, strict=True) if key in fetched)
-        for key, site, task in zip(keys, sites, tasks, strict=True):
-            if key in fetched:
-                del fetched[key]  # the same URL may come later in this batch
+        wanted: dict[int, tuple[Task, str]] = {}
+        for task in tasks:
+            wanted.setdefault(self._hash(task.url), (task, task.url.site(self._rules.site_by)))
+        owed, over = batch.standing(wanted, {site for _, site in wanted.values()})
+        lines = {key: line for key, line in over.items() if ended or line.counted == FETCHED}
+        batch.load({*owed.values(), *(wanted[key][1] for key in lines)})
+        # Who is owed is told before anything changes: a site that comes back to life brings all that it owes.
+        count = len(lines) + sum(ended and batch.sites[site].site.set_aside for site in owed.values())
+        batch.make(wanted[key][1] for key in lines)
+        if ended:
+            self._bring_back([*owed.values(), *(wanted[key][1] for key in lines)])
+        for key, (task, site) in wanted.items():
+            if key in lines:
+                batch.unend(lines[key])
                 row = batch.sites[site]
                 batch.owe(row, key, task, row.next_sequence())
-        batch.counts[FETCHED] -= count
         return count
+
+    def _bring_back(self, sites: Iterable[str]) -> None:
+        for row in (self._batch.sites[site] for site in sites):
+            if row.site.set_aside:
+                row.site = revived_site(row.site)
+                self._batch.tally_aside(row, was_aside=True)
 
     # restore
 

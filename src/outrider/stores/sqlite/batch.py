@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import takewhile
 from typing import Any, Final
 
+from msgspec import Struct
 from msgspec.json import encode
 
 from outrider.model.ledger import Entry, State
@@ -42,6 +43,13 @@ SITES: Final = ("sites", "")
 LEASED: Final = ("leased", "")
 STALE: Final = ("stale", "")
 """Names of counts: the states, and what a census counts beside them."""
+
+
+class Over(Struct, frozen=True):
+    """Where an ended URL is counted, and the id of the line that it may have."""
+
+    counted: tuple[str, str]
+    line: int | None = None
 
 
 class SiteRow:
@@ -107,21 +115,23 @@ class Batch:
         self.counts[DISCOVERED] += len(new)
         return new
 
-    def fetched(self, hashes: Collection[int], sites: Collection[str]) -> dict[int, int | None]:
-        """Those of them, of URLs of these sites, that are fetched; each with the id of the line it may have.
+    def standing(self, hashes: Collection[int], sites: Collection[str]) -> tuple[dict[int, str], dict[int, Over]]:
+        """Those of them, of URLs of these sites, that are owed, with the site whose queue has them; and the ended ones.
 
         There is no index of what is owed: the whole queues of the sites are read, so many should be asked for at once.
         """
         known = sorted(self.seen.known(hashes))
         listed = encode(known).decode()
-        lines = {key: (line, state) for line, key, state in self._execute(SQL["ended_among"], (listed,))}
-        owed = {key for (key,) in self._execute(SQL["owed_among"], (listed, encode(sorted(sites)).decode()))}
-        by_hash_only = (None, State.FETCHED.value)
-        found = ((key, *lines.get(key, by_hash_only)) for key in known if key not in owed)
-        return {key: line for key, line, state in found if state == State.FETCHED}
+        owed: dict[int, str] = dict(self._execute(SQL["owed_among"], (listed, encode(sorted(sites)).decode())))
+        over = {key: Over(FETCHED) for key in known if key not in owed}
+        for line, key, state, reason in self._execute(SQL["ended_among"], (listed,)):
+            over[key] = Over((state, reason or ""), line)
+        return owed, over
 
-    def unend(self, lines: Iterable[int]) -> None:
-        self._executemany(SQL["unend"], [(line,) for line in lines])
+    def unend(self, over: Over) -> None:
+        self.counts[over.counted] -= 1
+        if over.line is not None:
+            self._execute(SQL["unend"], (over.line,))
 
     # sites
 

@@ -29,7 +29,15 @@ from outrider.stores.sqlite.acts import Acts
 from outrider.stores.sqlite.batch import Batch
 from outrider.stores.sqlite.failures import translated
 from outrider.stores.sqlite.glance import census_of
-from outrider.stores.sqlite.schema import bring_up, connect, options_of
+from outrider.stores.sqlite.schema import (
+    bring_up,
+    connect,
+    connect_to_read,
+    may_write,
+    options_of,
+    require_frontier,
+    rules_of,
+)
 from outrider.stores.sqlite.seen import MOST_RECENT, Recent, Seen
 from outrider.stores.sqlite.sql import SQL
 from outrider.stores.sqlite.thread import UNANSWERED, Act, StoreThread, Transaction, Unanswered
@@ -90,9 +98,10 @@ class SqliteFrontier:
     async def lease(self, *, sites: int, tasks: int, seconds: float) -> Leased:
         def peek(connection: sqlite3.Connection) -> Leased | Unanswered:
             """Whoever finds nothing to do must not keep the others from working."""
+            now = self._clock.now()
             row = connection.execute(SQL["next_ready"]).fetchone()
-            if row is None or row[0] > self._clock.now():
-                return Leased((), None if row is None else row[0])
+            if row is None or row[0] > now:
+                return Leased((), None if row is None else row[0], now)
             return UNANSWERED
 
         return await self._write(
@@ -127,12 +136,8 @@ class SqliteFrontier:
 
         return await self._thread.do(Act(work))
 
-    async def owe_again(self, tasks: Sequence[Task]) -> int:
-        """Owe fetched pages another visit, as these tasks say; how many. All that is in another state is left alone.
-
-        So it may be repeated. Reads the queues of the tasks' sites: better seldom, with many at once.
-        """
-        return await self._write(lambda acts: acts.owe_again(tasks))
+    async def owe_again(self, tasks: Sequence[Task], *, ended: bool = False) -> int:
+        return await self._write(lambda acts: acts.owe_again(tasks, ended=ended))
 
     async def census(self) -> Census:
         return census_of(await self._read(lambda connection: connection.execute(SQL["counts"]).fetchall()))
@@ -160,6 +165,10 @@ class SqliteFrontier:
     async def sites(self) -> AsyncIterator[list[Site]]:
         async for batch in self._all(lambda connection: reading.sites(connection, self.rules.settle.pace)):
             yield batch
+
+    async def look_at(self, site: str) -> tuple[Site, float | None] | None:
+        """One site, and until when it is lent."""
+        return await self._read(lambda connection: reading.site(connection, site, self.rules.settle.pace))
 
     async def restore(
         self, entries: Sequence[Entry] = (), sites: Sequence[Site] = (), hashes: Sequence[int] = ()
@@ -205,7 +214,7 @@ class SqliteFrontier:
 
     async def _all(self, begin: Callable[[sqlite3.Connection], reading.Batches[Any]]) -> AsyncIterator[list[Any]]:
         """A walk over everything has its own connection, thread and snapshot: the crawl goes on beside it."""
-        reader = StoreThread(lambda: connect(self._path, self._options), self._translate)
+        reader = StoreThread(self._connected, self._translate)
         await reader.start()
         try:
             batches = await reader.peek(begin)
@@ -215,13 +224,24 @@ class SqliteFrontier:
             await reader.stop()
 
     def _connect(self) -> sqlite3.Connection:
-        connection = connect(self._path, self._options)
+        if self._place.must_exist:
+            require_frontier(self._path, self._place)
+        connection = self._connected()
         try:
-            self.rules = bring_up(connection, self._place, self.rules)
+            begin = rules_of if self._only_reads else bring_up
+            self.rules = begin(connection, self._place, self.rules)
         except BaseException:
             connection.close()
             raise
         return connection
+
+    def _connected(self) -> sqlite3.Connection:
+        return (connect_to_read if self._only_reads else connect)(self._path, self._options)
+
+    @property
+    def _only_reads(self) -> bool:
+        """Whoever wants to look at what is there may do so where nothing may be written."""
+        return self._place.must_exist and not may_write(self._path)
 
     def _translate(self, error: sqlite3.Error) -> StoreError:
         return translated(error, self._place, self._options.wait)

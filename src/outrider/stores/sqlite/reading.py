@@ -63,6 +63,15 @@ def sites(connection: sqlite3.Connection, limits: PaceLimits) -> Batches[Site]:
     yield from _cut(replace(row.site, robots=batch.robots_of(row)) for row in rows)
 
 
+def site(connection: sqlite3.Connection, key: str, limits: PaceLimits) -> tuple[Site, float | None] | None:
+    """With the deadline of its lease, if it is lent."""
+    found = connection.execute(SQL["sites"], (encode([key]).decode(),)).fetchone()
+    if found is None:
+        return None
+    row = SiteRow(found, limits)
+    return replace(row.site, robots=Batch(connection, limits, {}, Recent()).robots_of(row)), row.deadline
+
+
 def _line(row: tuple[Any, ...]) -> Entry:
     *task_row, key, state = row
     rank, due_at, sequence, identity, origin, target, rest = task_row

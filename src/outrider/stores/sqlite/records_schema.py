@@ -1,15 +1,13 @@
 """Are the records' tables in this file, and of our version? A writer makes them; a reader makes nothing at all."""
 
-import os
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote
 
 from outrider.errors import ConfigError, SchemaMismatch
 from outrider.stores.place import Place
-from outrider.stores.sqlite.schema import Options, bring_forward, version_of
+from outrider.stores.sqlite.schema import Options, bring_forward, name_to_read, version_of
 from outrider.stores.sqlite.sql import script
 
 MIGRATIONS: Final = "records_migrations"
@@ -32,7 +30,7 @@ def connect_to_read(path: Path, place: Place, options: Options) -> sqlite3.Conne
     """Raises `ConfigError` when there is no such file or no records in it, and `SchemaMismatch`."""
     if not path.exists():
         raise ConfigError(f"{place}: there is no such file")
-    connection = sqlite3.connect(_name(path), uri=True, timeout=options.wait, isolation_level=None)
+    connection = sqlite3.connect(name_to_read(path), uri=True, timeout=options.wait, isolation_level=None)
     try:
         connection.execute("PRAGMA query_only = ON")
         connection.execute(f"PRAGMA cache_size = {-1024 * options.cache}")
@@ -50,16 +48,3 @@ def _check_version(connection: sqlite3.Connection, place: Place) -> None:
         raise ConfigError(f"{place}: there are no records in this file")
     if version < len(STEPS):
         raise SchemaMismatch(f"{place}: made by an older Outrider; open it once with a crawl to bring it forward")
-
-
-def _name(path: Path) -> str:
-    """How to open it so that nothing is left behind.
-
-    A reader that may write takes its log away again when it is the last to leave, and one that may not would leave it
-    there. Where we may not write at all, the log of a crawl that runs is used as it is; without one, nobody writes,
-    and the file alone is the whole truth.
-    """
-    name = f"file:{quote(str(path.absolute()))}"
-    if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
-        return f"{name}?mode=rw"
-    return f"{name}?mode=ro" if path.with_name(f"{path.name}-wal").exists() else f"{name}?mode=ro&immutable=1"

@@ -4,15 +4,18 @@ A frontier and the records may live in one file. Each has its tables and its ver
 own; whoever comes first makes the file ours.
 """
 
+import os
 import sqlite3
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Final
+from urllib.parse import quote
 
 from msgspec import Struct
 
-from outrider.errors import SchemaMismatch, StoreError
+from outrider.errors import ConfigError, SchemaMismatch, StoreError
 from outrider.ports import FrontierRules
 from outrider.stores.agreement import in_force, made_under, with_seed
 from outrider.stores.place import Place
@@ -59,6 +62,47 @@ def connect(path: Path, options: Options) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def may_write(path: Path) -> bool:
+    """The file, and the log beside it."""
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+
+
+def name_to_read(path: Path) -> str:
+    """How to open it so that nothing is left behind.
+
+    A reader that may write takes its log away again when it is the last to leave, and one that may not would leave it
+    there. Where we may not write at all, the log of a crawl that runs is used as it is; without one, nobody writes,
+    and the file alone is the whole truth.
+    """
+    name = f"file:{quote(str(path.absolute()))}"
+    if may_write(path):
+        return f"{name}?mode=rw"
+    return f"{name}?mode=ro" if path.with_name(f"{path.name}-wal").exists() else f"{name}?mode=ro&immutable=1"
+
+
+def require_frontier(path: Path, place: Place) -> None:
+    """Raises `ConfigError` when there is no such file or no frontier in it: opening it would make one."""
+    if not path.exists():
+        raise ConfigError(f"{place}: there is no such file")
+    with closing(sqlite3.connect(name_to_read(path), uri=True, isolation_level=None)) as connection:
+        if version_of(connection, place, "migrations", len(STEPS)) is None:
+            raise ConfigError(f"{place}: there is no frontier in this file")
+
+
+def connect_to_read(path: Path, options: Options) -> sqlite3.Connection:
+    """For a file that may not be written; it must be of our version."""
+    connection = sqlite3.connect(name_to_read(path), uri=True, timeout=options.wait, isolation_level=None)
+    connection.execute("PRAGMA query_only = ON")
+    return connection
+
+
+def rules_of(connection: sqlite3.Connection, place: Place, rules: FrontierRules) -> FrontierRules:
+    """As `bring_up` answers, of a file in which nothing may be changed."""
+    if version_of(connection, place, "migrations", len(STEPS)) != len(STEPS):
+        raise SchemaMismatch(f"{place}: made by an older Outrider; open it once where it may be written")
+    return in_force(place, dict(connection.execute("SELECT name, value FROM about")), rules)
 
 
 def _set_up(connection: sqlite3.Connection, options: Options) -> None:

@@ -117,10 +117,10 @@ WHERE revivable AND (?1 IS NULL OR state = ?1) AND (?2 IS NULL OR reason = ?2) A
 ORDER BY id;
 
 -- name: ended_among
-SELECT ended.id, hash, state FROM json_each(?) CROSS JOIN ended ON hash = value;
+SELECT ended.id, hash, state, reason FROM json_each(?) CROSS JOIN ended ON hash = value;
 
 -- name: owed_among
-SELECT hash FROM queue
+SELECT hash, (SELECT key FROM sites WHERE id = queue.site) FROM queue
 WHERE hash IN (SELECT value FROM json_each(?1)) AND site IN (
     SELECT id FROM sites WHERE key IN (SELECT value FROM json_each(?2))
     UNION SELECT site FROM strays WHERE hash IN (SELECT value FROM json_each(?1))

@@ -105,6 +105,13 @@ SET {changes}, updated_at = %(now)s
 FROM unnest({arrays}) AS new ({columns})
 WHERE old.url_hash = new.url_hash;
 
+-- name: owe_rows
+UPDATE url_frontier AS old
+SET {everything}, updated_at = %(now)s
+FROM unnest({arrays}) AS new ({columns})
+WHERE old.url_hash = new.url_hash AND old.status NOT IN ('pending', 'waiting')
+RETURNING old.url_hash;
+
 -- name: update_sites
 UPDATE sites AS old
 SET not_before = new.not_before, pause = new.pause, first_due = new.first_due, pending = new.pending,
@@ -184,6 +191,11 @@ ORDER BY f.place;
 
 -- name: hashes
 SELECT url_hash FROM url_frontier WHERE url IS NULL;
+
+-- name: one_site
+SELECT key, not_before, first_due, pending, waiting, sequence, admitted, set_aside, excluded, token, deadline, shown,
+       state, robots_digest, robots
+FROM sites WHERE key = %(key)s;
 
 -- name: all_sites
 SELECT key, not_before, first_due, pending, waiting, sequence, admitted, set_aside, excluded, token, deadline, shown,

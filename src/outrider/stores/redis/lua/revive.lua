@@ -2,7 +2,8 @@
 --
 -- ARGV: interval and burst of a new site; then for each
 --   a set-aside site: S site details
---   a line:           L site hash counter priority tail
+--   a line:           L site hash counter priority due tail
+--   the same, of a page that has its name from another site of the bucket, where a pointer is left: P ...
 -- Answers how many tasks are owed again; a site or a line that somebody else has revived meanwhile counts nothing.
 
 local interval, burst = take(), take()
@@ -19,10 +20,11 @@ while kind do
       revived = revived + s[PENDING] + s[WAITING]
     end
   else
-    local hash, counter, priority, tail = take(), take(), tonumber(take()), take()
+    local hash, counter, priority, due, tail = take(), take(), tonumber(take()), tonumber(take()), take()
     if call('HDEL', base .. 'e', hash) == 1 then
       count(counter, -1)
-      owe(site, s, priority, 0, next_sequence(s) .. tail)
+      owe(site, s, priority, due, next_sequence(s) .. tail)
+      if kind == 'P' then call('HSET', base .. 'e', hash, '\255@' .. site) end
       revived = revived + 1
     end
   end

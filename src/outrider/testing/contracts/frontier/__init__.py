@@ -9,11 +9,25 @@ from outrider.testing.contracts.frontier.adding import AddingContract
 from outrider.testing.contracts.frontier.ending import EndingContract
 from outrider.testing.contracts.frontier.ledger import LedgerContract
 from outrider.testing.contracts.frontier.lending import LendingContract
+from outrider.testing.contracts.frontier.looking import LookingContract
 from outrider.testing.contracts.frontier.machine import FrontierMachine, machine
+from outrider.testing.contracts.frontier.owed_once import OwedOnceContract
+from outrider.testing.contracts.frontier.owing import OwingContract
 from outrider.testing.contracts.frontier.settling import SettlingContract
 
 __all__ = ["FrontierContract", "FrontierMachine", "machine"]
 
 
-class FrontierContract(AddingContract, LendingContract, SettlingContract, EndingContract, LedgerContract):
-    """Set `shared = False` when a store cannot be opened by two at once."""
+class FrontierContract(
+    AddingContract,
+    LendingContract,
+    SettlingContract,
+    EndingContract,
+    LedgerContract,
+    LookingContract,
+    OwingContract,
+    OwedOnceContract,
+):
+    """Set `shared = False` when a store cannot be opened by two at once, and `compact = True` when it keeps no line of
+    an alias or a refused URL. What is said of `owe_again` and `look_at` is skipped where there is none.
+    """

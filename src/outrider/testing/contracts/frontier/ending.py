@@ -4,7 +4,7 @@
 
 from msgspec.structs import replace
 
-from outrider.model.ledger import Added, Filter, Leased, Settled, State
+from outrider.model.ledger import Added, Filter, Settled, State
 from outrider.model.reason import Reason
 from outrider.model.settlement import Dead, Skip
 from outrider.model.site import Breaker, BreakerState
@@ -39,7 +39,7 @@ class EndingContract(Base):
             over = await frontier.lease(sites=1, tasks=1, seconds=10)
             census = await frontier.census()
 
-        assert over == Leased((), None)
+        assert (over.leases, over.next_at) == ((), None)
         assert (census.dead, census.leased) == ({Reason.LEASE_EXPIRED_TOO_OFTEN: 1}, 0)
         assert census.adds_up
 
@@ -80,7 +80,7 @@ class EndingContract(Base):
             census = await frontier.census()
 
         assert late == [Added.NEW]
-        assert ended == Leased((), None)
+        assert (ended.leases, ended.next_at) == ((), None)
         assert (aside.is_finished, aside.skipped) == (True, {Reason.SITE_UNREACHABLE: 5})
         assert aside.adds_up
         assert revived == 5

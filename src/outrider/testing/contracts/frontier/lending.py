@@ -4,7 +4,7 @@
 
 from msgspec.structs import replace
 
-from outrider.model.ledger import Leased, Settled
+from outrider.model.ledger import Settled
 from outrider.model.site import Breaker
 from outrider.testing.clock import FakeClock
 from outrider.testing.contracts.frontier.base import RULES, START, Base, done, page, paths, task
@@ -93,6 +93,19 @@ class LendingContract(Base):
         assert (at_once.leases, at_once.next_at) == ((), START + 1)
         assert paths(later.leases[0]) == ["/1"]
 
+    async def test_the_lease_says_what_time_it_is(self, name: str, clock: FakeClock) -> None:
+        """H4-7: the store's clock, whatever the worker's own says; with something to lend, too early, and without."""
+        async with self.open(name, RULES, clock) as frontier:
+            empty = await frontier.lease(sites=1, tasks=1, seconds=60)
+            await frontier.add([page(1), task("http://example.org/tomorrow", due_at=START + 100)])
+            clock.advance(0.25)
+            lent = await frontier.lease(sites=2, tasks=1, seconds=60)
+            clock.advance(1.5)
+            early = await frontier.lease(sites=2, tasks=1, seconds=60)
+
+        assert (empty.at, lent.at, early.at) == (START, START + 0.25, START + 1.75)
+        assert [lease.leased_at for lease in lent.leases] == [lent.at]
+
     async def test_nothing_owed_means_nothing_to_wait_for(self, name: str, clock: FakeClock) -> None:
         """H2-22: termination is one query."""
         async with self.open(name, RULES, clock) as frontier:
@@ -105,7 +118,7 @@ class LendingContract(Base):
             over = await frontier.lease(sites=1, tasks=1, seconds=60)
             finished = await frontier.census()
 
-        assert empty == over == Leased((), None)
-        assert lent == Leased((), START + 61)
+        assert (empty.leases, empty.next_at) == (over.leases, over.next_at) == ((), None)
+        assert (lent.leases, lent.next_at) == ((), START + 61)
         assert not working.is_finished
         assert finished.is_finished

@@ -26,7 +26,7 @@ from outrider.model.task import Changes, Task
 from outrider.model.url import Url
 from outrider.policy.select import Turn, select
 from outrider.policy.settle import SettleRules
-from outrider.ports import Clock, FrontierRules
+from outrider.ports import Clock, FrontierRules, OwesAgain
 from outrider.stores.memory.frontier import MemoryFrontier
 from outrider.stores.registry import FrontierStore
 from outrider.testing.clock import FakeClock
@@ -88,7 +88,7 @@ class FrontierMachine(RuleBasedStateMachine):
     def run(self, awaitable: Any) -> Any:  # noqa: ANN401 - whatever the port returns
         return self.loop.run_until_complete(awaitable)
 
-    def both(self, call: Callable[[FrontierStore], Any]) -> Any:  # noqa: ANN401 - the same
+    def both(self, call: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - what some stores offer besides, too
         """Ask the store and the model; they must answer alike."""
         expected = self.run(call(self.model))
         answered = self.run(call(self.store))
@@ -168,6 +168,17 @@ class FrontierMachine(RuleBasedStateMachine):
     )
     def revive(self, wanted: Filter) -> None:
         self.both(lambda frontier: frontier.revive(wanted))
+
+    @precondition(lambda self: isinstance(self.store, OwesAgain))
+    @rule(batch=st.lists(tasks, max_size=8), ended=st.booleans())
+    def owe_again(self, batch: list[Task], *, ended: bool) -> None:
+        """Only what a compact store can tell apart: of an alias, and of a refused URL, it has the bare hash."""
+        batch = [task for task in batch if self.run(self.is_told_apart(task.url))]
+        self.both(lambda frontier: frontier.owe_again(batch, ended=ended))
+
+    async def is_told_apart(self, url: Url) -> bool:
+        entry = await self.model.find(url)
+        return entry is None or entry.state is State.FETCHED or entry.task is not None
 
     @rule(seconds=st.sampled_from([0.3, 1.0, 7.0, 50.0]))
     def wait(self, seconds: float) -> None:
