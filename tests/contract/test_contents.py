@@ -6,6 +6,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
+from tests.services.redis import RedisClusterNodes, RedisServer
 
 from outrider.errors import ConfigError
 from outrider.ports import Clock, ContentStore
@@ -35,10 +36,42 @@ class TestWarcContentsInSmallFiles(TestWarcContents):
         return open_contents(f"warc://{self.directory}/{name}?roll=1", clock)
 
 
+class TestRedisContents(ContentContract):
+    keeps = "content"
+
+    @pytest.fixture(autouse=True)
+    def _server(self, redis_server: RedisServer) -> None:
+        self.url = redis_server.url
+
+    def open(self, name: str, clock: Clock) -> AbstractAsyncContextManager[ContentStore]:
+        return open_contents(f"{self.url}?prefix={name}", clock)
+
+
+class TestRedisClusterContents(TestRedisContents):
+    @pytest.fixture(autouse=True)
+    def _server(self, redis_cluster: RedisClusterNodes) -> None:
+        self.url = redis_cluster.url
+
+
+class TestNoContents(ContentContract):
+    keeps = "nothing"
+
+    def open(self, name: str, clock: Clock) -> AbstractAsyncContextManager[ContentStore]:
+        del name
+        return open_contents("none:", clock)
+
+
 @pytest.mark.parametrize(
     ("url", "said"),
     [
-        ("tape:///x", "no content store is named by tape:; there are memory:, warc:"),
+        (
+            "tape:///x",
+            "no content store is named by tape:; there are memory:, none:, redis:, redis+cluster:, rediss:",
+        ),
+        ("none:?size=1", "no such option: size; it has none"),
+        ("redis://localhost?size=1", "no such option: size; it knows pool, prefix, timeout, ttl"),
+        ("redis://localhost?ttl=0", "ttl='0'; expected a whole number from 1 up"),
+        ("redis://localhost?prefix=", "prefix=''; expected a name"),
         ("memory:?size=1", "no such option: size; it has none"),
         (
             "warc:///x?colour=red",

@@ -10,6 +10,11 @@ from outrider.stores.registry import backend_for
 
 CONTENTS: Final[Mapping[str, str]] = {
     "memory": "outrider.stores.memory.contents:MemoryContents",
+    "none": "outrider.stores.none:NoContents",
+    "redis": "outrider.stores.redis.contents:RedisContents",
+    "rediss": "outrider.stores.redis.contents:RedisContents",
+    "redis+cluster": "outrider.stores.redis.contents:RedisContents",
+    "rediss+cluster": "outrider.stores.redis.contents:RedisContents",
     "warc": "outrider.stores.warc.contents:WarcContents",
 }
 

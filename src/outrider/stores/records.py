@@ -13,6 +13,7 @@ from outrider.stores.registry import backend_for
 
 RECORDS: Final[Mapping[str, str]] = {
     "memory": "outrider.stores.memory.records:MemoryRecords",
+    "none": "outrider.stores.none:NoRecords",
     "postgres": "outrider.stores.postgres.records:PostgresRecords",
     "postgresql": "outrider.stores.postgres.records:PostgresRecords",
     "sqlite": "outrider.stores.sqlite.records:SqliteRecords",

@@ -2,6 +2,9 @@
 
 Inherit from `ContentContract` in a test class and say in `open` how to reach your backend; `name` tells one store from
 another. Instants are kept to the microsecond.
+
+Not every store is an archive. One that keeps the decoded content of pages and nothing else sets `keeps` to `"content"`,
+one that keeps nothing to `"nothing"`: what they give back is held against that. What they do not keep has no key.
 """
 
 # ruff: noqa: S101 - a contract asserts
@@ -9,6 +12,7 @@ another. Instants are kept to the microsecond.
 import asyncio
 from contextlib import AbstractAsyncContextManager
 from hashlib import sha256
+from typing import ClassVar, Literal
 from uuid import uuid4
 
 import pytest
@@ -39,13 +43,27 @@ def capture(number: int = 0, body: bytes = b"<p>hello</p>") -> Capture:
 
 
 def as_kept(put: Capture) -> Capture:
-    """Without its request, with the digest of its body."""
-    return replace(put, request=b"", payload_sha256=sha256(put.body).hexdigest())
+    """By an archive: without its request, with the digest of its body, and without a body that it had before."""
+    digest = None if put.unchanged is Unchanged.NOT_MODIFIED else sha256(put.body).hexdigest()
+    body = put.body if put.unchanged is None else b""
+    return replace(put, request=b"", body=body, payload_sha256=put.payload_sha256 or digest)
 
 
 class ContentContract:
+    keeps: ClassVar[Literal["all", "content", "nothing"]] = "all"
+
     def open(self, name: str, clock: Clock) -> AbstractAsyncContextManager[ContentStore]:
         raise NotImplementedError("say how to open the backend")
+
+    def kept(self, put: Capture) -> Capture | None:
+        """What must come back of this, when nothing else was put."""
+        if self.keeps == "all":
+            return as_kept(put)
+        content = put.body if put.content is None else put.content
+        is_page = put.status < 300 and content and put.unchanged is not Unchanged.NOT_MODIFIED
+        if self.keeps == "nothing" or not is_page:
+            return None
+        return Capture("", Url.trusted(""), 0.0, 200, (), content, content=content)
 
     @pytest.fixture
     def name(self) -> str:
@@ -59,7 +77,7 @@ class ContentContract:
         async with self.open(name, clock) as contents:
             [key] = await contents.put([capture()])
 
-            assert await contents.get(key) == as_kept(capture())
+            assert await contents.get(key) == self.kept(capture())
 
     async def test_every_capture_has_its_own_key_in_order(self, name: str, clock: FakeClock) -> None:
         captures = [capture(number, b"x" * number) for number in range(20)]
@@ -67,8 +85,8 @@ class ContentContract:
             keys = await contents.put(captures[:7])
             keys += await contents.put(captures[7:])
 
-            assert len(set(keys)) == len(keys)
-            assert [await contents.get(key) for key in keys] == [as_kept(put) for put in captures]
+            assert len(set(keys)) == (1 if self.keeps == "nothing" else len(keys))
+            assert [await contents.get(key) for key in keys] == [self.kept(put) for put in captures]
 
     async def test_no_captures_have_no_keys(self, name: str, clock: FakeClock) -> None:
         async with self.open(name, clock) as contents:
@@ -80,7 +98,7 @@ class ContentContract:
             [first] = await contents.put([capture()])
             [again] = await contents.put([capture()])
 
-            assert await contents.get(first) == await contents.get(again) == as_kept(capture())
+            assert await contents.get(first) == await contents.get(again) == self.kept(capture())
 
     @pytest.mark.parametrize(
         "body",
@@ -91,7 +109,7 @@ class ContentContract:
         async with self.open(name, clock) as contents:
             [key] = await contents.put([capture(body=body)])
 
-            assert await contents.get(key) == as_kept(capture(body=body))
+            assert await contents.get(key) == self.kept(capture(body=body))
 
     async def test_headers_are_kept_as_received(self, name: str, clock: FakeClock) -> None:
         """In order, repeated, odd, and those that speak of a framing that is gone."""
@@ -108,7 +126,7 @@ class ContentContract:
         async with self.open(name, clock) as contents:
             [key] = await contents.put([put])
 
-            assert await contents.get(key) == as_kept(put)
+            assert await contents.get(key) == self.kept(put)
 
     async def test_the_hops_that_led_here_are_kept(self, name: str, clock: FakeClock) -> None:
         hops = (
@@ -128,7 +146,7 @@ class ContentContract:
         async with self.open(name, clock) as contents:
             [key] = await contents.put([put])
 
-            assert await contents.get(key) == as_kept(put)
+            assert await contents.get(key) == self.kept(put)
 
     @pytest.mark.parametrize("version", [None, "1.0", "1.1", "2", "3"])
     async def test_the_rest_of_the_story_is_kept(self, name: str, clock: FakeClock, version: str | None) -> None:
@@ -137,7 +155,7 @@ class ContentContract:
         async with self.open(name, clock) as contents:
             keys = await contents.put([put, bare])
 
-            assert [await contents.get(key) for key in keys] == [as_kept(put), as_kept(bare)]
+            assert [await contents.get(key) for key in keys] == [self.kept(put), self.kept(bare)]
 
     async def test_content_that_we_had_is_not_kept_twice(self, name: str, clock: FakeClock) -> None:
         """The head is, and what the content was and when it was seen."""
@@ -145,7 +163,7 @@ class ContentContract:
         async with self.open(name, clock) as contents:
             [key] = await contents.put([put])
 
-            assert await contents.get(key) == replace(as_kept(put), body=b"")
+            assert await contents.get(key) == self.kept(put)
 
     async def test_a_304_is_kept_with_the_digest_that_it_stands_for(self, name: str, clock: FakeClock) -> None:
         digest = sha256(b"what we had").hexdigest()
@@ -154,10 +172,7 @@ class ContentContract:
         async with self.open(name, clock) as contents:
             keys = await contents.put([plain, known])
 
-            assert [await contents.get(key) for key in keys] == [
-                replace(plain, request=b""),
-                replace(known, request=b""),
-            ]
+            assert [await contents.get(key) for key in keys] == [self.kept(plain), self.kept(known)]
 
     async def test_confirming_changes_nothing_to_read_also_twice(self, name: str, clock: FakeClock) -> None:
         async with self.open(name, clock) as contents:
@@ -166,7 +181,7 @@ class ContentContract:
             await contents.confirm(keys[:1])
             await contents.confirm(keys)
 
-            assert [await contents.get(key) for key in keys] == [as_kept(capture(1)), as_kept(capture(2))]
+            assert [await contents.get(key) for key in keys] == [self.kept(capture(1)), self.kept(capture(2))]
 
     @pytest.mark.parametrize("key", ["", "nothing", "memory:99", "../../etc/passwd:0:1", "x\0y", "memory:-1"])
     async def test_a_key_that_was_never_given_has_nothing(self, name: str, clock: FakeClock, key: str) -> None:
@@ -175,6 +190,13 @@ class ContentContract:
 
             assert await contents.get(key) is None
 
+    async def test_what_is_not_kept_has_no_key(self, name: str, clock: FakeClock) -> None:
+        found = capture(1), replace(capture(2), status=404), replace(capture(3), status=200, content=b"")
+        async with self.open(name, clock) as contents:
+            keys = await contents.put(found)
+
+            assert [bool(key) for key in keys] == [self.kept(put) is not None for put in found]
+
     async def test_many_may_put_at_once(self, name: str, clock: FakeClock) -> None:
         captures = [[capture(10 * batch + number) for number in range(3)] for batch in range(8)]
         async with self.open(name, clock) as contents:
@@ -182,4 +204,4 @@ class ContentContract:
             await asyncio.gather(*(contents.confirm(batch) for batch in keys))
 
             for batch, theirs in zip(captures, keys, strict=True):
-                assert [await contents.get(key) for key in theirs] == [as_kept(put) for put in batch]
+                assert [await contents.get(key) for key in theirs] == [self.kept(put) for put in batch]

@@ -1,0 +1,53 @@
+"""`none:` keeps nothing: for a service that only publishes, and whose consumers keep what they want."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Self
+
+from outrider.model.capture import Capture
+from outrider.model.record import Page, PageFilter, Record, Tally
+from outrider.model.url import Url
+from outrider.ports import Clock
+from outrider.stores.place import Place
+
+
+class NoContents:
+    """Every key is empty."""
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, place: Place, _clock: Clock | None) -> AsyncIterator[Self]:
+        place.end()
+        yield cls()
+
+    async def put(self, captures: Sequence[Capture]) -> list[str]:
+        return [""] * len(captures)
+
+    async def confirm(self, keys: Sequence[str]) -> None:
+        pass
+
+    async def get(self, _key: str) -> Capture | None:
+        return None
+
+
+class NoRecords:
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, place: Place, _clock: Clock | None, *, create: bool = True) -> AsyncIterator[Self]:
+        del create  # there is never anything to be made
+        place.end()
+        yield cls()
+
+    async def write(self, records: Sequence[Record]) -> None:
+        pass
+
+    async def find(self, _url: Url) -> list[Record]:
+        return []
+
+    async def pages(self, _wanted: PageFilter) -> AsyncIterator[list[Page]]:
+        nothing: list[list[Page]] = []
+        for pages in nothing:
+            yield pages
+
+    async def tally(self) -> Tally:
+        return Tally()

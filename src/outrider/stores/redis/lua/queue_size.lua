@@ -1,0 +1,3 @@
+-- Entries that wait, and those that are lent.
+
+return size()
