@@ -1,4 +1,4 @@
-"""What a test of a store may ruin: Redis servers and a small disk, each its own."""
+"""What a test of a store may ruin: Redis servers and a small disk, each its own; Kafka brokers are shared by name."""
 
 import subprocess
 from collections.abc import Callable, Iterator
