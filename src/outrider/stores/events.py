@@ -10,6 +10,8 @@ from outrider.stores.registry import backend_for
 
 EVENTS: Final[Mapping[str, str]] = {
     "file": "outrider.stores.files.events:FileEvents",
+    "kafka": "outrider.stores.kafka.events:KafkaEvents",
+    "kafka+ssl": "outrider.stores.kafka.events:KafkaEvents",
     "memory": "outrider.stores.memory.events:MemoryEvents",
 }
 

@@ -13,20 +13,20 @@ _PASSWORD: Final = re.compile(r":.*@", re.DOTALL)
 class Place:
     """Where a store is: `redis://user:secret@host:6379/0?pool=20`. Its text never shows the password.
 
-    With `must_exist` a backend that finds no store there makes none, and raises `ConfigError`.
+    With `must_exist` a backend that finds no store there makes none, and raises `ConfigError`. A cluster may be named
+    by several of its `hosts`, parted by commas; a backend that asks for its `host` has one.
     """
 
     def __init__(self, url: str, *, must_exist: bool = False) -> None:
         try:
             parts = urlsplit(url)
-            self.port = parts.port
+            self.hosts = tuple(map(_host_and_port, parts.netloc.rpartition("@")[2].split(",")))
         except ValueError as error:
             # What the parser complains about may be a part of the password, so it is not quoted.
             raise ConfigError(f"{_hidden(url)!r} is not a store URL: its host or port cannot be read") from error
         self.url = url
         self.must_exist = must_exist
         self.scheme = parts.scheme
-        self.host = parts.hostname or ""
         self.user = unquote(parts.username or "")
         self.password = unquote(parts.password or "")
         self.path = unquote(parts.path)
@@ -36,6 +36,20 @@ class Place:
 
     def __str__(self) -> str:
         return self._shown
+
+    @property
+    def host(self) -> str:
+        return self._only_host[0]
+
+    @property
+    def port(self) -> int | None:
+        return self._only_host[1]
+
+    @property
+    def _only_host(self) -> tuple[str, int | None]:
+        if len(self.hosts) > 1:
+            raise ConfigError(f"{self}: expected one host, not {len(self.hosts)}")
+        return self.hosts[0]
 
     def text(self, name: str, default: str, choices: tuple[str, ...] = ()) -> str:
         """Take an option out."""
@@ -57,6 +71,11 @@ class Place:
         if self._options:
             known = f"it knows {', '.join(sorted(self._known))}" if self._known else "it has none"
             raise ConfigError(f"{self}: no such option: {', '.join(sorted(self._options))}; {known}")
+
+
+def _host_and_port(text: str) -> tuple[str, int | None]:
+    parts = urlsplit(f"//{text}")
+    return parts.hostname or "", parts.port
 
 
 def _hidden(url: str) -> str:

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Final, Protocol, cast
+from typing import Final, Protocol, cast, runtime_checkable
 
 from outrider.errors import ConfigError, OutriderError
+from outrider.model.site import Site
 from outrider.ports import Clock, Frontier, FrontierRules, Ledger
 from outrider.stores.place import Place
 
@@ -26,6 +27,7 @@ FRONTIERS: Final[Mapping[str, str]] = {
     "sqlite": "outrider.stores.sqlite.frontier:SqliteFrontier",
 }
 EXTRAS: Final[Mapping[str, str]] = {
+    "confluent_kafka": "kafka",
     "redis": "redis",
     "hiredis": "redis",
     "psycopg": "postgres",
@@ -40,6 +42,18 @@ class FrontierStore(Frontier, Ledger, Protocol):
     @property
     def rules(self) -> FrontierRules:
         """The rules in force: those given, with the seed that the store keeps."""
+        ...
+
+
+@runtime_checkable
+class LooksAtSites(Protocol):
+    """What a frontier may offer besides, for whoever asks about one URL. All that come with Outrider do."""
+
+    async def look_at(self, site: str) -> tuple[Site, float | None] | None:
+        """One site as `Ledger.sites` has it, and the deadline of its lease; None for a site that is not known.
+
+        A deadline that has passed belongs to a holder that is gone.
+        """
         ...
 
 

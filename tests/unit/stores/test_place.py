@@ -51,3 +51,16 @@ def test_an_unknown_scheme_names_those_known() -> None:
         open_frontier("mongo://h", FrontierRules())
     with pytest.raises(ConfigError, match="no frontier is named by nothing:"):
         open_frontier("crawl.db", FrontierRules())
+
+
+def test_a_cluster_is_named_by_several_hosts() -> None:
+    place = Place("kafka://me:s,cret@a.example:1,b.example,[::1]:3/pages")
+
+    assert place.hosts == (("a.example", 1), ("b.example", None), ("::1", 3))
+    assert (place.user, place.password, place.path) == ("me", "s,cret", "/pages")
+    assert str(place) == "kafka://me:***@a.example:1,b.example,[::1]:3/pages"
+
+
+def test_who_wants_one_host_does_not_get_the_first_of_several() -> None:
+    with pytest.raises(ConfigError, match="expected one host, not 2"):
+        _ = Place("redis://:secret@a.example,b.example/0").host
