@@ -11,7 +11,7 @@ from typing import Final
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
-from outrider.cli import app, event_reference
+from outrider.cli import app, event_reference, metric_reference
 from outrider.cli.exit_codes import ExitCode
 from outrider.settings import SECTIONS, Settings
 from outrider.settings.describe import expected, meaning, shown, title
@@ -99,11 +99,19 @@ def events_page() -> str:
     return "\n".join(lines[:-1]) + "\n"
 
 
+def metrics_page() -> str:
+    lines = ["# Metrics", "", _PRINTED, "", metric_reference.INTRODUCTION]
+    for name, table in metric_reference.SECTIONS:
+        lines += [f"## {name}", "", *_table(metric_reference.HEADER, metric_reference.rows(table))]
+    return "\n".join(lines[:-1]) + "\n"
+
+
 PAGES: Final[dict[str, Callable[[], str]]] = {
     "commands.md": commands_page,
     "settings.md": settings_page,
     "exit-codes.md": exit_codes_page,
     "events.md": events_page,
+    "metrics.md": metrics_page,
 }
 
 

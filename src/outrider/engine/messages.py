@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.msgpack import Decoder, Encoder
 
 from outrider.engine.budget import Account
-from outrider.model.progress import Counts
+from outrider.model.progress import Counts, WorstBreaker
 
 _MOST: Final = 64 * 1_048_576
 
@@ -38,6 +38,7 @@ class Report(Struct, frozen=True, tag="report"):
     in_flight: int = 0
     held: int = 0
     broken: int = 0
+    breaker: WorstBreaker = WorstBreaker()
     idle: bool = False
     idle_until: float | None = None
     paused: str = ""

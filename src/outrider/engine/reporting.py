@@ -78,6 +78,7 @@ class Reporting:
             in_flight=worker.in_flight,
             held=worker.held,
             broken=worker.broken,
+            breaker=worker.breaker,
             idle=worker.idle,
             idle_until=worker.idle_until,
             paused=worker.paused,

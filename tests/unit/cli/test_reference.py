@@ -5,9 +5,10 @@ from typing import get_args
 
 import pytest
 
-from outrider.cli.reference import PAGES, commands_page, events_page, settings_page, write
+from outrider.cli.reference import PAGES, commands_page, events_page, metrics_page, settings_page, write
 from outrider.model.event import Event
 from outrider.model.reason import Reason
+from outrider.observe.metrics import EXTRACT, INTAKE, PROCESS, QUEUES, SCHEDULE, WORKER
 from outrider.settings import Settings
 from outrider.settings.seeds import SEEDS
 
@@ -45,6 +46,14 @@ def test_every_event_its_fields_and_every_reason_are_on_the_page() -> None:
         assert all(f"| `{name}` |" in part for name in ("type", "version", *kind.__struct_fields__))
     assert all(f"| `{reason}` |" in page for reason in Reason)
     assert "added, never renamed or removed" in page
+
+
+def test_every_metric_is_on_the_page_once() -> None:
+    """S4-46 to S4-49: what a dashboard asks for is written down."""
+    page = metrics_page()
+
+    names = [metric.name for table in (WORKER, INTAKE, QUEUES, EXTRACT, SCHEDULE, PROCESS) for metric in table]
+    assert [name for name in names if page.count(f"| `{name}` |") != 1] == []
 
 
 def test_the_pages_are_written_where_asked(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from outrider.model.codec import from_json, to_json
 from outrider.model.ledger import Census
-from outrider.model.progress import Counts, Progress, eta
+from outrider.model.progress import Counts, Progress, WorstBreaker, eta
 from outrider.model.reason import Reason
 
 OWED = Census(discovered=300, pending=200, fetched=100)
@@ -13,9 +13,13 @@ RUNNING = Progress(at=50.0, started_at=10.0, census=OWED, counts=Counts(pages=10
 
 
 def test_counts_of_two_workers_add_up_field_by_field() -> None:
-    names = [name for name in Counts.__struct_fields__ if name != "errors"]
-    one = Counts(**{name: number for number, name in enumerate(names)}, errors={Reason.HTTP_404: 1})
-    other = Counts(**dict.fromkeys(names, 100), errors={Reason.HTTP_404: 2, Reason.HTTP_500: 3})
+    spread = {"seconds", "sizes"}
+    names = [name for name in Counts.__struct_fields__ if name not in {"errors", *spread}]
+    one = Counts(errors={Reason.HTTP_404: 1})
+    other = Counts(errors={Reason.HTTP_404: 2, Reason.HTTP_500: 3})
+    for number, name in enumerate(names):
+        setattr(one, name, number)
+        setattr(other, name, 100)
 
     both = one.plus(other)
 
@@ -24,11 +28,25 @@ def test_counts_of_two_workers_add_up_field_by_field() -> None:
     assert one.errors == {Reason.HTTP_404: 1}
 
 
+def test_what_two_workers_measured_adds_up() -> None:
+    """S4-49"""
+    one, other = Counts(), Counts()
+    one.seconds.observe(0.2)
+    other.seconds.observe(7.0)
+    other.sizes.observe(5_000)
+
+    both = one.plus(other)
+
+    assert (both.seconds.count, both.seconds.total, both.sizes.count) == (2, 7.2, 1)
+    assert one.seconds.count == 1
+
+
 def test_fresh_counts_share_nothing() -> None:
     one, other = Counts(), Counts()
 
     one.errors[Reason.HTTP_404] = 1
     one.pages += 1
+    one.seconds.observe(1.0)
 
     assert other == Counts()
 
@@ -60,3 +78,13 @@ def test_a_snapshot_comes_back_from_json_as_it_went_in() -> None:
     progress = replace(RUNNING, counts=Counts(errors={Reason.HTTP_404: 2}), finish="finished")
 
     assert from_json(to_json(progress), Progress) == progress
+
+
+def test_of_two_breakers_the_one_that_stays_open_longer_is_the_worse() -> None:
+    """S4-48"""
+    weak = WorstBreaker(failures=4)
+    down = WorstBreaker(30.0, failures=5, is_open=True)
+    probed = WorstBreaker(60.0, failures=6, is_open=True, is_probed=True)
+
+    assert sorted([probed, weak, down, WorstBreaker()]) == [WorstBreaker(), weak, down, probed]
+    assert [breaker.state for breaker in (WorstBreaker(), weak, down, probed)] == [0, 0, 1, 2]
