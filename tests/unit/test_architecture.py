@@ -11,7 +11,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "outrider"
 # Who may import whom; a layer may always import itself, and those further down.
 BELOW: dict[str, set[str]] = {
     "errors": set(),
-    "clock": set(),
+    "clock": {"ports"},
     "model": {"errors"},
     "policy": {"model", "errors"},
     "ports": {"model", "errors", "policy"},
@@ -20,7 +20,7 @@ BELOW: dict[str, set[str]] = {
     "fetch": {"clock", "extract", "ports", "policy", "model", "errors"},
     "stores": {"clock", "ports", "policy", "model", "errors"},
     "observe": {"ports", "policy", "model", "errors"},
-    "engine": {"extract", "fetch", "stores", "observe", "ports", "policy", "model", "errors"},
+    "engine": {"clock", "extract", "fetch", "stores", "observe", "ports", "policy", "model", "errors"},
     "ops": {"extract", "fetch", "stores", "observe", "ports", "policy", "model", "errors"},
     "web": {"ops", "extract", "fetch", "stores", "observe", "ports", "policy", "model", "errors", "settings"},
     "testing": {"ports", "policy", "model", "errors", "stores"},

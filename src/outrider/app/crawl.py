@@ -1,46 +1,34 @@
 """A whole crawl, put together: its directory, its stores, its workers, and the one who watches over them."""
 
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from pathlib import Path
 from typing import Final
-from urllib.parse import quote
 
 from msgspec import Struct
-from msgspec.json import decode, encode
+from msgspec.json import encode
 from msgspec.structs import replace
 
 from outrider.app.directory import CrawlDirectory
 from outrider.app.recrawl import begins_recrawl, owe_fetched, without_recrawl
 from outrider.app.rules import (
     Memory,
-    admission,
     crawl_limits,
     frontier_rules,
     gate_rules,
-    listing_visit_rules,
     memory_of,
-    worker_rules,
 )
-from outrider.app.visits import open_transport, visits_over
+from outrider.app.workers import Hooks, Job, directory_places, open_worker
 from outrider.clock import SystemClock
-from outrider.engine.budget import Keeper, Unlimited
-from outrider.engine.crew import Tools
-from outrider.engine.finisher import Finished, Stores
+from outrider.engine.budget import Keeper
 from outrider.engine.gate import Found, Gate
 from outrider.engine.inside import Inside
 from outrider.engine.mates import Mate, Terms
-from outrider.engine.messages import Broke, Channel, Start
+from outrider.engine.messages import Channel
 from outrider.engine.processes import Process
-from outrider.engine.reporting import Reporting
 from outrider.engine.story import fetch_id
 from outrider.engine.supervisor import Supervisor
-from outrider.engine.worker import Worker
-from outrider.errors import ConfigError, OutriderError
-from outrider.fetch.sent import RequestHeads
-from outrider.fetch.visit import Visitor
-from outrider.model.event import Event
+from outrider.errors import ConfigError
 from outrider.model.ledger import Filter, State
 from outrider.model.progress import Progress
 from outrider.model.record import PageStatus, Record
@@ -52,9 +40,8 @@ from outrider.observe.memory import resident
 from outrider.policy.admit import Reach
 from outrider.policy.pace import ready_at
 from outrider.ports import Records
-from outrider.settings import Settings, require_contact, settings_of
+from outrider.settings import Settings, require_contact
 from outrider.settings.describe import spoken
-from outrider.stores.contents import open_contents
 from outrider.stores.events import open_events
 from outrider.stores.records import open_records
 from outrider.stores.registry import FrontierStore, open_frontier
@@ -65,22 +52,6 @@ WATCHER: Final = 99
 
 
 _UNSETTLED: Final = "killed before it was settled: the visit is still owed"
-
-
-class Job(Struct, frozen=True):
-    """What a worker process is told, secrets included: it goes over a socket, never to a file."""
-
-    settings: Mapping[str, object]
-    seeds: list[str]
-    directory: str
-    workers: int
-
-
-class Hooks(Struct, frozen=True):
-    """Who wants to see it all, in this process: each visit once it is written, and every event once it is published."""
-
-    finished: Callable[[Finished], Awaitable[None]]
-    told: Callable[[Sequence[Event]], Awaitable[None]] | None = None
 
 
 class Crawling(Struct):
@@ -97,95 +68,6 @@ class Crawling(Struct):
     mended: Mended | None
     resumed: bool
     owed_again: int = 0
-
-
-class Places(Struct, frozen=True):
-    """Store URLs: the settings' own, or parts of the directory."""
-
-    frontier: str
-    records: str
-    contents: str
-    events: str
-
-
-def places(settings: Settings, directory: CrawlDirectory, number: int, memory: Memory) -> Places:
-    home = directory.path.resolve()
-    operator = quote(settings.contact or "", safe="")
-    return Places(
-        frontier=settings.frontier
-        or f"sqlite://{quote(str(home))}/crawl.db?cache={_megabytes(memory.database_cache)}&known={_megabytes(memory.known)}"
-        f"&recent={memory.new_hashes}",
-        records=settings.records or f"sqlite://{quote(str(home))}/crawl.db",
-        contents=settings.contents
-        or f"warc://{quote(str(home))}/archive?worker={number}&indexes={quote(str(home / 'indexes'), safe='')}"
-        f"&agent={quote(settings.agent, safe='')}&operator={operator}",
-        events=settings.events or f"file://{quote(str(home))}/events?worker={number}",
-    )
-
-
-def _megabytes(size: int) -> int:
-    return max(1, size // 1_048_576)
-
-
-@asynccontextmanager
-async def open_worker(
-    settings: Settings,
-    seeds: Sequence[Url],
-    directory: CrawlDirectory,
-    number: int,
-    workers: int,
-    channel: Channel,
-    hooks: Hooks | None = None,
-) -> AsyncIterator[tuple[Worker, Reporting]]:
-    clock = SystemClock()
-    memory = memory_of(settings, workers)
-    where = places(settings, directory, number, memory)
-    async with AsyncExitStack() as stack:
-        frontier = await stack.enter_async_context(open_frontier(where.frontier, frontier_rules(settings)))
-        records = await stack.enter_async_context(open_records(where.records))
-        contents = await stack.enter_async_context(open_contents(where.contents))
-        events = await stack.enter_async_context(open_events(where.events))
-        log = stack.enter_context(open_log(directory.logs / f"worker-{number:02}.log"))
-        transport = await stack.enter_async_context(open_transport(settings, clock))
-        admit = admission(settings, Reach(settings.scope), seeds)
-        visits = visits_over(transport, settings, clock, admit, memory.robots)
-        listings = Visitor(visits.asker, visits.robots, clock, listing_visit_rules(settings, seeds), lambda: "")
-        gate = Gate(gate_rules(settings, seeds), frontier.rules.identity)
-        reporting = Reporting(channel, resident, memory.most)
-        tools = Tools(
-            visitor=visits.visitor,
-            listings=listings,
-            asker=visits.asker,
-            clock=clock,
-            settle=visits.settle,
-            identity=frontier.rules.identity,
-            heads=RequestHeads(settings.agent),
-            site_pages=settings.max_site_pages,
-            site_concurrency=settings.site_concurrency,
-            keeps_content=hooks is not None,
-        )
-        purse = reporting.purse() if crawl_limits(settings).exist else Unlimited()
-        heard = Heard(events, log, hooks.told if hooks else None)
-        stores = Stores(frontier, heard, records, contents)
-        finished = hooks.finished if hooks else None
-        yield Worker(tools, stores, gate, purse, worker_rules(settings, memory), finished), reporting
-
-
-async def work(channel: Channel) -> None:
-    """The whole life of a worker process."""
-    start = await channel.receive()
-    if not isinstance(start, Start):
-        return
-    job = decode(start.job, type=Job)
-    settings = settings_of(**job.settings)
-    seeds = list(map(Url.trusted, job.seeds))
-    directory = CrawlDirectory(Path(job.directory))
-    try:
-        async with open_worker(settings, seeds, directory, start.number, job.workers, channel) as (worker, reporting):
-            await reporting.run(worker)
-    except OutriderError as error:
-        # What cannot be opened here cannot be opened by another in our place either.
-        await channel.send(Broke(type(error).__name__, str(error)))
 
 
 def require_name(settings: Settings, seeds: Sequence[Url]) -> None:
@@ -221,7 +103,7 @@ async def open_crawl(
     begins_again = begins_recrawl(settings, directory)
     workers = 1 if hooks is not None else worker_count(settings)
     clock = SystemClock()
-    where = places(settings, directory, WATCHER, Memory(database_cache=4 << 20, known=1 << 20))
+    where = directory_places(settings, directory, WATCHER, Memory(database_cache=4 << 20, known=1 << 20))
     async with AsyncExitStack() as stack:
         frontier = await stack.enter_async_context(open_frontier(where.frontier, frontier_rules(settings)))
         records = await stack.enter_async_context(open_records(where.records))
@@ -246,7 +128,7 @@ async def open_crawl(
         async def spawn(number: int) -> Mate:
             if hooks is not None:
                 return Inside(lambda channel: _work_inside(settings, seeds, directory, channel, hooks))
-            job = Job(spoken(settings), list(map(str, seeds)), str(directory.path.resolve()), workers)
+            job = Job(spoken(settings), workers, list(map(str, seeds)), str(directory.path.resolve()))
             return await Process.start(number, encode(job), directory.logs / f"worker-{number:02}.stderr")
 
         limits = crawl_limits(settings)
@@ -281,8 +163,11 @@ async def _work_inside(
     channel: Channel,
     hooks: Hooks,
 ) -> None:
-    async with open_worker(settings, seeds, directory, 0, 1, channel, hooks) as (worker, reporting):
-        await reporting.run(worker)
+    memory = memory_of(settings, 1)
+    where = directory_places(settings, directory, 0, memory)
+    with open_log(directory.logs / "worker-00.log") as log:
+        async with open_worker(settings, seeds, where, memory, channel, log, hooks) as (worker, reporting):
+            await reporting.run(worker)
 
 
 async def _take_up(settings: Settings, directory: CrawlDirectory, frontier: FrontierStore, records: Records) -> Mended:
@@ -320,17 +205,18 @@ async def _mend(directory: CrawlDirectory, frontier: FrontierStore, records: Rec
 
 async def _take_back(stories: Sequence[Story], records: Records) -> None:
     """A page without its answer was not had: else it would count against a limit, and never be fetched again."""
-    taken: list[Record] = []
+    taken: dict[str, Record] = {}
     for name, urls in stories:
-        for record in await records.find(urls[0]):
+        # All of them: a redirect that leads away is on record by where it began and led, not by the hop between.
+        for record in [record for url in dict.fromkeys(urls) for record in await records.find(url)]:
             page = record.page
             if page is not None and page.fetch_id == name:
                 metadata = replace(
                     page.metadata, status=PageStatus.FAILED, error=_UNSETTLED, content_key=None, wire_length=0
                 )
-                taken.append(replace(record, page=replace(page, metadata=metadata)))
+                taken[name] = replace(record, page=replace(page, metadata=metadata))
     if taken:
-        await records.write(taken)
+        await records.write(list(taken.values()))
 
 
 async def _waits_for(frontier: FrontierStore, now: float) -> str:
@@ -351,4 +237,4 @@ async def _waits_for(frontier: FrontierStore, now: float) -> str:
     return f"{first.key}, which {why}: {wait:.0f} s"
 
 
-__all__ = ["Crawling", "Job", "open_crawl", "open_worker", "require_name", "work", "worker_count"]
+__all__ = ["Crawling", "Hooks", "open_crawl", "require_name", "worker_count"]

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from outrider.engine.budget import Limits as CrawlLimits
 from outrider.engine.gate import GateRules
+from outrider.engine.intake import IntakeRules
 from outrider.engine.worker import WorkerRules
 from outrider.fetch.body import BodyLimits
 from outrider.fetch.robots_txt import RobotsSettings
@@ -99,14 +100,14 @@ def admission(settings: Settings, reach: Reach, seeds: Sequence[Url] = ()) -> Ad
 
 def listing_admission(settings: Settings, seeds: Sequence[Url]) -> AdmitRules:
     """For sitemaps and feeds: called .xml, and lying elsewhere on the host than the pages that are wanted."""
-    reach = Reach(settings.scope)
+    reach = Reach(settings.scope) if seeds else Reach.ANY
     rules = admission(settings, Reach.HOST if reach is Reach.PREFIX else reach, seeds)
     return replace(rules, extensions=frozenset(), include=(), max_depth=None)
 
 
 def gate_rules(settings: Settings, seeds: Sequence[Url]) -> GateRules:
-    """A single page leads nowhere, so it has no listings either."""
-    leads_on = Reach(settings.scope) is not Reach.PAGE
+    """A single page leads nowhere, so it has no listings either. Without seeds, each page is its own measure."""
+    leads_on = Reach(settings.scope) is not Reach.PAGE and settings.follow_links
     return GateRules(
         admit=admission(settings, Reach(settings.scope), seeds),
         listing=listing_admission(settings, seeds),
@@ -114,6 +115,8 @@ def gate_rules(settings: Settings, seeds: Sequence[Url]) -> GateRules:
         sitemaps=settings.sitemaps and leads_on,
         feeds=settings.feeds and leads_on,
         nofollow=settings.respect_nofollow,
+        follow=settings.follow_links,
+        from_page=not seeds,
     )
 
 
@@ -122,7 +125,14 @@ def worker_rules(settings: Settings, memory: Memory) -> WorkerRules:
         agent=settings.agent_token,
         concurrency=min(settings.concurrency, memory.sites or settings.concurrency),
         most_bytes=memory.waiting_to_be_written,
+        lease=settings.lease,
     )
+
+
+def intake_rules(settings: Settings) -> IntakeRules:
+    """A batch is many URLs and several stores: it is lent for twice as long as a site."""
+    admit, listing = admission(settings, Reach.ANY), listing_admission(settings, ())
+    return IntakeRules(admit, listing, poll=settings.poll_timeout, lease=2 * settings.lease)
 
 
 def crawl_limits(settings: Settings) -> CrawlLimits:

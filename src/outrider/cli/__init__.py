@@ -12,7 +12,23 @@ from typing import Annotated
 import typer
 
 from outrider import __version__
-from outrider.cli import config, crawl, demo, events, fetch, frontier, normalize, pages, robots, status
+from outrider.cli import (
+    config,
+    crawl,
+    demo,
+    events,
+    extract,
+    fetch,
+    frontier,
+    normalize,
+    pages,
+    robots,
+    schedule,
+    status,
+    verify,
+    why,
+    worker,
+)
 from outrider.cli.exit_codes import ExitCode, code_of, is_the_machine
 from outrider.errors import OutriderError
 
@@ -33,6 +49,11 @@ app.command()(normalize.normalize)
 app.command()(status.status)
 app.command()(events.events)
 app.command()(pages.pages)
+app.command()(verify.verify)
+app.command()(why.why)
+app.command()(worker.worker)
+app.command()(schedule.schedule)
+app.command()(extract.extract)
 app.add_typer(frontier.app, name="frontier")
 app.add_typer(config.app, name="config")
 

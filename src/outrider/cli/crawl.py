@@ -2,11 +2,20 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from outrider.cli.options import AllowPrivate, AsJson, Assignments, ConfigFile, Contact, Profile, load_settings
+from outrider.cli.options import (
+    AllowPrivate,
+    AsJson,
+    Assignments,
+    ConfigFile,
+    Contact,
+    Profile,
+    load_settings,
+    log_format_of,
+)
 from outrider.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -121,8 +130,7 @@ def crawl(  # noqa: PLR0913 - one argument for each option
     from outrider.app.seeds import read_seeds  # noqa: PLC0415 - the same
     from outrider.cli.crawl_run import refuse_seeds, run_crawl  # noqa: PLC0415 - the same
 
-    if log_format not in {"text", "json"}:
-        raise ConfigError(f"--log-format {log_format!r}: expected text or json")
+    form = log_format_of(log_format)
     begin = read_seeds(urls or [], seeds)
     if not begin and directory is None:
         raise ConfigError("nothing to crawl: give a URL, --seeds FILE, or the --directory of an earlier crawl")
@@ -158,7 +166,7 @@ def crawl(  # noqa: PLR0913 - one argument for each option
         if fresh:
             home.discard()
         remarks = _held_over(loaded) if goes_on and config is None else []
-        return run_crawl(settings, begin, home, _format(log_format), as_json=as_json, remarks=remarks)
+        return run_crawl(settings, begin, home, form, as_json=as_json, remarks=remarks)
 
 
 def default_directory(name: str) -> Path:
@@ -185,10 +193,6 @@ def _held_over(loaded: "Loaded") -> list[str]:
         return []
     told = ", ".join(f"{key} = {shown(key, getattr(loaded.settings, key))}" for key in kept)
     return [f"as in the last run: {told} (--{kept[0].replace('_', '-')} none lifts it)"]
-
-
-def _format(name: str) -> Literal["text", "json"]:
-    return "json" if name == "json" else "text"
 
 
 def _ask(home: "CrawlDirectory", *, yes: bool) -> None:

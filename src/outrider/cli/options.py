@@ -6,7 +6,7 @@ The settings are imported late: `--help` and `--version` need none of them, and 
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
@@ -17,6 +17,22 @@ if TYPE_CHECKING:
 
 Profile = Annotated[
     str | None, typer.Option("--profile", metavar="NAME", help="polite (default), service, audit or broad.")
+]
+HOW_IT_RUNS: Final = "How it runs"
+Wait = Annotated[
+    bool,
+    typer.Option("--wait", help="Keep trying while a store cannot be used.", rich_help_panel=HOW_IT_RUNS),
+]
+Metrics = Annotated[
+    str | None,
+    typer.Option("--metrics", metavar="ADDRESS", help="127.0.0.1:9464, or none.", rich_help_panel=HOW_IT_RUNS),
+]
+LogFormat = Annotated[
+    str,
+    typer.Option("--log-format", metavar="text|json", help="How the log is written.", rich_help_panel=HOW_IT_RUNS),
+]
+ServiceProfile = Annotated[
+    str | None, typer.Option("--profile", metavar="NAME", help="polite, service (default), audit or broad.")
 ]
 ConfigFile = Annotated[
     Path | None,
@@ -46,13 +62,25 @@ def load_settings(
     config: Path | None = None,
     assignments: list[str] | None = None,
     flags: Mapping[str, object] = _NOTHING,
+    usual_profile: str | None = None,
 ) -> "Loaded":
-    """`flags` are a command's own options, by key; None means that one was not given. They win over `--set`."""
+    """`flags` are a command's own options, by key; None means that one was not given. They win over `--set`.
+
+    `usual_profile` is the command's own default, weaker than the environment and the file.
+    """
     from outrider.settings import load  # noqa: PLC0415 - see above
 
     named = {"profile": profile, **flags}
     given = {key: value for key, value in named.items() if value is not None}
-    return load(parse_assignments(assignments or []) | given, file=config)
+    return load(parse_assignments(assignments or []) | given, file=config, usual_profile=usual_profile)
+
+
+def log_format_of(text: str) -> Literal["text", "json"]:
+    match text:
+        case "text" | "json":
+            return text
+        case _:
+            raise ConfigError(f"--log-format {text!r}: expected text or json")
 
 
 def parse_assignments(assignments: list[str]) -> dict[str, object]:

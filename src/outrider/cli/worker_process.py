@@ -1,10 +1,10 @@
-"""A worker process of a crawl: `python -m outrider.cli.worker_process FD`. Started by us, never by hand."""
+"""A worker process of a crawl or a service: `python -m outrider.cli.worker_process FD`. Never started by hand."""
 
 import gc
 import signal
 import sys
 
-from outrider.app.crawl import work
+from outrider.app.workers import work
 from outrider.cli.loop import run
 from outrider.engine.processes import connected
 
@@ -14,8 +14,10 @@ async def main(descriptor: int) -> None:
 
 
 if __name__ == "__main__":
-    # Ctrl-C reaches the whole group. It is for the one who watches, who tells us what to do.
+    # Ctrl-C reaches the whole group, and so does a stop by systemd. Both are for the one who watches, who tells us what
+    # to do, and whose death ends us too.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     # What was imported stays; looking through it again and again costs a tenth of a busy crawl.
     gc.collect()
     gc.freeze()

@@ -7,17 +7,19 @@ import asyncio
 import random
 import traceback
 from collections import deque
+from contextlib import suppress
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from outrider.clock import SharedClock
 from outrider.engine.brake import Brake, is_sign_of_life
 from outrider.engine.budget import Purse
 from outrider.engine.finisher import Finished, Finisher
 from outrider.engine.gate import Gate
 from outrider.engine.story import capture_of, fetch_id, site_events
-from outrider.errors import StoreError
+from outrider.errors import LeaseLost, StoreError
 from outrider.fetch.ask import Asker
 from outrider.fetch.hold import Hold
 from outrider.fetch.probe import probe
@@ -34,25 +36,28 @@ from outrider.model.task import Origin, Task
 from outrider.policy.breaker import Probe, Proceed, next_step
 from outrider.policy.pace import ready_at
 from outrider.policy.settle import SettleRules, settle, settle_site
-from outrider.ports import Clock
 
 PATIENCE: Final = 5.0
 """A site whose next turn is further away than this is given back: others may use its place meanwhile."""
 
 
 class Tools(Struct, frozen=True):
-    """What it takes to visit. `listings` is for sitemaps and feeds. `keeps_content`: somebody wants to see pages."""
+    """What it takes to visit. `listings` is for sitemaps and feeds. `keeps_content`: somebody wants to see pages.
+
+    `decodes`: the content store keeps pages as they are read, not as they were sent.
+    """
 
     visitor: Visitor
     listings: Visitor
     asker: Asker
-    clock: Clock
+    clock: SharedClock
     settle: SettleRules
     identity: Identity
     heads: RequestHeads
     site_pages: int | None = None
     site_concurrency: int = 1
     keeps_content: bool = False
+    decodes: bool = False
 
 
 class _Stay:
@@ -83,11 +88,13 @@ class Crew:
         stay = _Stay(lease, hold)
         visitors = [self._work(stay) for _ in range(min(self._tools.site_concurrency, len(stay.tasks)))]
         if len(visitors) == 1:
-            await visitors[0]
+            # Whose lease has ended drops the work: it stays owed, and another has the site.
+            with suppress(LeaseLost):
+                await visitors[0]
             return
         # All of them have to be gone before another may have the site.
         for error in await asyncio.gather(*visitors, return_exceptions=True):
-            if error is not None:
+            if error is not None and not isinstance(error, LeaseLost):
                 raise error
 
     async def _work(self, stay: _Stay) -> None:
@@ -191,7 +198,7 @@ class Crew:
         url = tools.identity.hash(task.url)
         settlement, hold.site = settle(task, visit, before, tools.settle, url=url, jitter=_luck())
         found = self._gate.read(task, haul, visit.ended_at)
-        capture = capture_of(task, haul, tools.heads)
+        capture = capture_of(task, haul, tools.heads, decoded=tools.decodes)
         size = len(capture.body) if capture is not None else 0
         if not tools.keeps_content:
             # It has been read; what the archive needs is in the capture.
@@ -219,7 +226,10 @@ class Crew:
         settlement: Later | Dead
         if visits >= rules.max_visits:
             settlement = Dead(Reason.INTERNAL_ERROR, visits)
-            events.append(UrlDied(at=now, url=task.url, site=key, reason=settlement.reason, visits=visits))
+            name = fetch_id(task, self._tools.identity.seed)
+            events.append(
+                UrlDied(at=now, url=task.url, site=key, reason=settlement.reason, visits=visits, fetch_id=name)
+            )
         else:
             due_at = now + rules.revisit_backoff
             settlement = Later(due_at, Reason.INTERNAL_ERROR, visits, task.deferrals, task.deferred_at)

@@ -26,7 +26,8 @@ class Finish(StrEnum):
 class Standing(Struct, frozen=True):
     """How it stands. `next_at`: when the first of the idle workers could do something, None when nothing is owed.
 
-    `answers` counts visits, of this run, to which anything at all came back; `tried` all of them.
+    `answers` counts visits, of this run, to which anything at all came back; `tried` all of them. What is `endless`
+    waits for others to bring work, and ends only when it is told to.
     """
 
     census: Census
@@ -37,6 +38,7 @@ class Standing(Struct, frozen=True):
     answers: int
     is_new: bool
     recrawls: bool
+    endless: bool = False
     ends_at: float | None = None
     exhausted: Finish | None = None
 
@@ -47,6 +49,8 @@ def finish(standing: Standing) -> Finish | None:
         return Finish.TIME_LIMIT
     if standing.exhausted is not None:
         return standing.exhausted
+    if standing.endless:
+        return None
     if standing.census.is_finished and not standing.census.leased:
         return Finish.FINISHED
     if not standing.all_idle or standing.next_at is None:

@@ -5,14 +5,17 @@ none. While a batch is being written the next one gathers, so the batches grow b
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import suppress
+from typing import Any, Final, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from outrider.engine.gate import Found, Gate
 from outrider.engine.story import events_of, record_of
-from outrider.errors import StoreUnavailable
+from outrider.engine.waiting import PATIENCE, wait_for
+from outrider.errors import StoreError, StoreUnavailable
 from outrider.fetch.visit import Haul
 from outrider.model.capture import Capture
 from outrider.model.event import Event
@@ -28,8 +31,6 @@ T = TypeVar("T")
 
 MOST: Final = 512
 """Visits in one batch."""
-_PATIENCE: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-"""Waits between tries of a store that is away; the last one is repeated."""
 
 
 class Finished(Struct):
@@ -95,6 +96,8 @@ class Finisher:
         self._store_away = store_away
         self._taken = taken
         self._queue: list[Finished] = []
+        self._batch: list[Finished] = []
+        self._hurry = asyncio.Event()
         self._set_aside: set[tuple[str, int]] = set()
         self._bytes = 0
         self._news = asyncio.Event()
@@ -128,6 +131,18 @@ class Finisher:
         self._closing = True
         self._news.set()
 
+    def hurry(self) -> None:
+        """A store that is away is not waited for any longer."""
+        self._hurry.set()
+
+    async def give_back(self) -> None:
+        """After a store failed us: what was not written stays owed, and its sites are given back as they were left."""
+        accounts = [
+            replace(account, settlements=(), keep=False) for account in self._accounts(self._batch + self._queue)
+        ]
+        with suppress(StoreError):  # then they come back by themselves, when their leases run out
+            await self._stores.frontier.settle(accounts)
+
     async def run(self) -> None:
         """Raises what a store raises, unless it is only away: then everything waits for it."""
         while True:
@@ -136,7 +151,9 @@ class Finisher:
             while self._queue or self.loose:
                 batch, self._queue = self._queue[:MOST], self._queue[MOST:]
                 loose, self.loose = self.loose, []
+                self._batch = batch
                 await self._write(batch, loose)
+                self._batch = []
                 self._bytes -= sum(item.size for item in batch)
                 if self._bytes <= self._most_bytes:
                     self._room.set()
@@ -153,12 +170,11 @@ class Finisher:
             if item.task is None or item.haul is None or item.settlement is None or item.found is None:
                 continue
             visit = item.haul.visit
-            key = keys.get(visit.id)
+            key = keys.get(visit.id) or None
             record = record_of(item.task, item.haul, item.found, self._agent, key)
             records.append(record)
             item.record = record
-            iso = record.page.metadata.fetched_at if record.page else ""
-            events += events_of(item.task, visit, item.settlement, item.site.key, key, iso)
+            events += events_of(item.task, visit, item.settlement, item.site.key, record, item.found.directives)
             events += item.found.events
         if records:
             await self._insist(lambda: stores.records.write(records))
@@ -212,19 +228,33 @@ class Finisher:
         answers = await self._insist(lambda: self._stores.frontier.add(tasks, refused))
         return answers.count(Added.NEW)
 
-    async def _insist(self, act: Callable[[], Awaitable[T]]) -> T:
+    async def _insist(self, act: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """A store that is away pauses the crawl, it does not end it. Every act here may be repeated."""
         tries = 0
+        trouble: StoreUnavailable | None = None
         while True:
             try:
-                answer = await act()
+                answer = await (act() if trouble is None else self._unless_hurried(act, trouble))
             except StoreUnavailable as error:
-                if self._closing and tries >= len(_PATIENCE):
+                if self._hurry.is_set() or (self._closing and tries >= len(PATIENCE)):
                     raise
+                trouble = error
                 self._store_away(str(error))
-                await self._clock.sleep(_PATIENCE[min(tries, len(_PATIENCE) - 1)])
+                await wait_for(self._hurry, PATIENCE[min(tries, len(PATIENCE) - 1)], self._clock)
                 tries += 1
             else:
                 if tries:
                     self._store_away(None)
                 return answer
+
+    async def _unless_hurried(self, act: Callable[[], Coroutine[Any, Any, T]], trouble: StoreUnavailable) -> T:
+        """Such an act may take as long as its store has patience, which is longer than ours when we are to stop."""
+        acting, hurry = asyncio.ensure_future(act()), asyncio.ensure_future(self._hurry.wait())
+        try:
+            await asyncio.wait([acting, hurry], return_when=asyncio.FIRST_COMPLETED)
+            if acting.done():
+                return acting.result()
+            raise trouble
+        finally:
+            acting.cancel()
+            hurry.cancel()

@@ -35,7 +35,7 @@ class Mate(Protocol):
 
 
 class Terms(Struct, frozen=True):
-    """What the whole crawl is held to. `seconds` is the longest that this run may take."""
+    """What the whole crawl is held to. `seconds` is the longest that this run may take. A service is `endless`."""
 
     workers: int = 1
     pages: int | None = None
@@ -43,6 +43,7 @@ class Terms(Struct, frozen=True):
     recrawls: bool = False
     resumed: bool = False
     directory: str = ""
+    endless: bool = False
 
 
 class Watched(Struct):
@@ -50,6 +51,7 @@ class Watched(Struct):
     report: Report = field(default_factory=lambda: Report(Counts()))
     listening: asyncio.Task[None] | None = None
     is_done: bool = False
+    is_broken: bool = False
     told: Drain | Stop | None = None
 
 

@@ -7,7 +7,7 @@ import socket
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Final, Self
+from typing import IO, Final, Self
 
 from outrider.engine.messages import SocketChannel, Start
 
@@ -24,12 +24,15 @@ class Process:
         self.channel = channel
 
     @classmethod
-    async def start(cls, number: int, job: bytes, log: Path) -> Self:
-        """Raises `OSError` when the machine has no process, file or memory left for it."""
+    async def start(cls, number: int, job: bytes, log: Path | None) -> Self:
+        """What it says on stderr goes to `log`, or where ours goes.
+
+        Raises `OSError` when the machine has no process, file or memory left for it.
+        """
         with ExitStack() as on_failure:
             ours, theirs = socket.socketpair()
             on_failure.enter_context(ours)
-            with theirs, log.open("ab") as stderr:
+            with theirs, _output(log) as stderr:
                 process = await asyncio.create_subprocess_exec(
                     sys.executable,
                     "-m",
@@ -53,6 +56,10 @@ class Process:
     def kill(self) -> None:
         if self._process.returncode is None:
             self._process.send_signal(signal.SIGKILL)
+
+
+def _output(log: Path | None) -> IO[bytes]:
+    return log.open("ab") if log is not None else os.fdopen(os.dup(2), "ab")
 
 
 async def connected(descriptor: int) -> SocketChannel:

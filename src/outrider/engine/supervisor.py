@@ -12,11 +12,11 @@ from outrider.engine.budget import Keeper
 from outrider.engine.finish import Finish, Standing, finish
 from outrider.engine.mates import Mate, Terms, Watched, pages_of, satisfied, silent
 from outrider.engine.messages import Broke, Done, Drain, Grant, Report, Stop
-from outrider.engine.waiting import wait_for
+from outrider.engine.waiting import PATIENCE, wait_for
 from outrider.errors import OutriderError, StoreError, StoreUnavailable
 from outrider.model.event import CrawlFinished, CrawlStarted, Event, WorkerVanished
 from outrider.model.ledger import Census
-from outrider.model.progress import Counts, Progress
+from outrider.model.progress import Counts, Progress, WorstBreaker
 from outrider.model.record import Tally
 from outrider.ports import Clock, EventSink, Frontier
 
@@ -24,7 +24,6 @@ _TICK: Final = 0.1
 _SHOWN_EVERY: Final = 0.25
 _COUNTED_EVERY: Final = 0.5
 _RATE_OVER: Final = 10.0
-_PATIENCE: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 _MOST_DEATHS: Final = 10
 """Workers that may vanish in a row without one page between them; then something is wrong that a new one has, too."""
 
@@ -65,12 +64,14 @@ class Supervisor:
         self._news = asyncio.Event()
         self._asked: Finish | None = None
         self._now = False
+        self._give_up = False
         self._broke: Broke | None = None
         self._bug: BaseException | None = None
         self._is_ending = False
         self._gone = Counts()
         self._burials = 0
         self._deaths = 0
+        self._vanished = 0
         self._pages_at_death = -1
         self._must_recount = True
         self._census = Census()
@@ -80,8 +81,11 @@ class Supervisor:
         self._idle_since: float | None = None
 
     def drain(self, why: Finish) -> None:
-        """Finish what is under way, then end. A second time: end now."""
-        self._now = self._asked is not None
+        """Finish what is under way, then end. A second time: end now. A third time: whoever is still there is killed.
+
+        Who waits for a store that is away could wait for ever. What it held is lent again, so nothing is lost.
+        """
+        self._give_up, self._now = self._now, self._asked is not None
         self._asked = self._asked or why
         self._news.set()
 
@@ -97,6 +101,8 @@ class Supervisor:
             await self._abandon()
         if self._broke is not None:
             raise StoreError(self._broke.message)
+        if self._give_up:
+            raise StoreError("stopped before everything was written; what was under way stays owed")
         await self._count()
         last = self._progress(why)
         self._shown(last)
@@ -128,13 +134,14 @@ class Supervisor:
                         self._keeper.hear(number, message.account)
                 case Broke():
                     self._broke = message
+                    watched.is_broken = True
                 case Done():
                     watched.is_done = True
                 case None:
                     break
             self._news.set()
         code = await watched.mate.wait()
-        if not watched.is_done and self._broke is None:
+        if not watched.is_done and not watched.is_broken:
             self._burials += 1
             try:
                 await self._bury(number, watched, code)
@@ -149,6 +156,7 @@ class Supervisor:
                 await self._tidied()
         except StoreError as error:
             self._broke = Broke(type(error).__name__, str(error))
+            watched.is_broken = True
             return
         del self._mates[number]
         watched.mate.channel.close()
@@ -156,20 +164,23 @@ class Supervisor:
         if self._keeper is not None:
             self._keeper.forget(number)
             self._must_recount = True
+        self._vanished += 1
         pages = self._counts().visits
         self._deaths = self._deaths + 1 if pages == self._pages_at_death else 1
         self._pages_at_death = pages
         await self._publish(WorkerVanished(at=self._clock.now(), worker=number, exit_code=code))
-        if self._asked is None and not self._is_ending and self._deaths <= _MOST_DEATHS:
+        is_wanted = self._asked is None and self._broke is None and not self._is_ending
+        if is_wanted and self._deaths <= _MOST_DEATHS:
             await self._start(number)
 
     async def _end_all(self, why: Finish) -> None:
         """Drain, or stop at once when the time is over; a second signal turns the first into the second.
 
-        A worker that was just being replaced comes while we wait here: it is told then.
+        A worker that was just being replaced comes while we wait here: it is told then. What breaks one of them while
+        all were to end anyway keeps the others from nothing.
         """
         self._is_ending = True
-        while self._is_anybody_there and self._broke is None:
+        while self._is_anybody_there and why is not Finish.BROKEN and not self._give_up:
             order = Stop() if self._now or why is Finish.TIME_LIMIT else Drain()
             for watched in list(self._mates.values()):
                 if watched.told != order:
@@ -181,7 +192,9 @@ class Supervisor:
 
     @property
     def _is_anybody_there(self) -> bool:
-        return self._burials > 0 or any(not watched.is_done for watched in self._mates.values())
+        return self._burials > 0 or any(
+            not watched.is_done and not watched.is_broken for watched in self._mates.values()
+        )
 
     async def _abandon(self) -> None:
         """Nobody is left behind, whatever happened here; and nobody listens any more, who would replace the dead."""
@@ -303,6 +316,7 @@ class Supervisor:
             answers=counts.visits - silent(counts),
             is_new=not self._terms.resumed or not self._census.fetched,
             recrawls=self._terms.recrawls,
+            endless=self._terms.endless,
             ends_at=None if seconds is None else self._started_at + seconds,
             exhausted=exhausted,
         )
@@ -333,6 +347,8 @@ class Supervisor:
             waiting_for=self._waiting_for,
             memory=self._memory() + sum(report.memory for report in reports),
             directory=self._terms.directory,
+            breaker=max((report.breaker for report in reports), default=WorstBreaker()),
+            deaths=self._vanished,
         )
 
     def _rate(self, now: float, pages: int) -> float:
@@ -344,7 +360,7 @@ class Supervisor:
 
     async def _publish(self, event: Event) -> None:
         """A sink that is away is waited for, but not for ever: without it there is no crawl."""
-        for wait in _PATIENCE:
+        for wait in PATIENCE:
             try:
                 await self._events.publish([event])
             except StoreUnavailable:

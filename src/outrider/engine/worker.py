@@ -15,15 +15,15 @@ from outrider.engine.budget import Purse
 from outrider.engine.crew import Crew, Tools, is_page
 from outrider.engine.finisher import Finished, Finisher, Outcome, Stores
 from outrider.engine.gate import Gate
+from outrider.engine.tally import count
+from outrider.engine.troubles import Troubles
 from outrider.engine.waiting import wait_for
 from outrider.errors import StoreUnavailable
 from outrider.fetch.hold import Hold
-from outrider.model.event import CrawlPaused, CrawlResumed, SiteCameBack, SiteSetAside, SiteWentDown
+from outrider.model.event import CrawlPaused, CrawlResumed
 from outrider.model.lease import Lease
 from outrider.model.ledger import Leased
-from outrider.model.outcome import Failed, Fetched, Moved, NotModified, Skipped
-from outrider.model.outcome import Outcome as VisitOutcome
-from outrider.model.progress import Counts
+from outrider.model.progress import Counts, WorstBreaker
 from outrider.policy.load import LoadLimits, next_room
 from outrider.policy.network import NetworkLimits
 from outrider.ports import Clock
@@ -90,7 +90,7 @@ class Worker:
         self._giving_back: set[tuple[str, int]] = set()
         self._wake = asyncio.Event()
         self._room = rules.concurrency
-        self._broken: set[str] = set()
+        self._troubles = Troubles(tools.settle.breaker)
         self._away: set[str] = set()
         self.counts = Counts()
         self.paused = ""
@@ -114,7 +114,14 @@ class Worker:
 
     @property
     def broken(self) -> int:
-        return len(self._broken)
+        """Sites that are down, as far as this worker has seen lately."""
+        return self._troubles.down(self._clock.now())
+
+    @property
+    def breaker(self) -> WorstBreaker:
+        """Of the worst of them."""
+        holds = (hold.site for _, hold, _ in self._held.values())
+        return self._troubles.worst(self._clock.now(), holds)
 
     # what the watcher does
 
@@ -125,8 +132,9 @@ class Worker:
         self._wake.set()
 
     def stop(self) -> None:
-        """Now: requests that are under way are given up, their tasks stay owed."""
+        """Now: requests that are under way are given up, their tasks stay owed; so does what no store takes."""
         self.drain()
+        self._finisher.hurry()
         for _, _, serving in self._held.values():
             serving.cancel()
 
@@ -135,7 +143,7 @@ class Worker:
         try:
             async with asyncio.TaskGroup() as group:
                 writing = group.create_task(self._finisher.run())
-                helpers = [group.create_task(self._extend()), group.create_task(self._watch_load())]
+                helpers = [group.create_task(helper) for helper in (self._extend(), self._let_go(), self._watch_load())]
                 try:
                     await self._lease_and_serve(group)
                     await self._served()
@@ -145,6 +153,8 @@ class Worker:
                     self._finisher.close()
                 await writing
         except BaseExceptionGroup as broken:
+            if isinstance(broken.exceptions[0], StoreUnavailable):
+                await self._finisher.give_back()
             raise broken.exceptions[0] from broken
 
     # leasing
@@ -172,12 +182,14 @@ class Worker:
             await asyncio.wait([serving for _, _, serving in self._held.values()])
 
     async def _lease(self, room: int) -> Leased:
+        asked_at = self._clock.now()
         try:
             leased = await self._stores.frontier.lease(sites=room, tasks=self._rules.tasks, seconds=self._rules.lease)
         except StoreUnavailable as error:
             self._frontier_away(str(error))
-            return Leased((), self._clock.now() + 1.0)
+            return Leased((), self._clock.now() + 1.0, self._clock.now())
         self._frontier_away(None)
+        self._clock.hear(leased.at, asked_at=asked_at, heard_at=self._clock.now())
         return leased
 
     def _until(self, leased: Leased) -> float:
@@ -196,7 +208,8 @@ class Worker:
 
     def _serve(self, lease: Lease, group: asyncio.TaskGroup) -> None:
         key = lease.site.key, lease.token
-        hold = Hold(lease.site, self._clock, lease.deadline)
+        hold = Hold(lease.site, self._clock, lease.deadline, is_lent=True)
+        self._troubles.note(lease.site, self._clock.now())
 
         def served(_: asyncio.Task[None]) -> None:
             # Also when it was cancelled, even before it began: requests may have been sent, and their pause is kept.
@@ -228,6 +241,18 @@ class Worker:
                     self._drop(lease)
                 else:
                     hold.until = new.deadline
+
+    async def _let_go(self) -> None:
+        """A lease that could not be extended has ended: another may ask the site now, so a request of ours is given up.
+
+        It does not wait for the store, as `_extend` may have to: when the line is cut, nobody says so.
+        """
+        while True:
+            await self._clock.sleep(self._rules.lease / 30)
+            now = self._clock.now()
+            for lease, hold, _ in list(self._held.values()):
+                if hold.until <= now:
+                    self._drop(lease)
 
     async def _watch_load(self) -> None:
         """Limits of a request are seconds of ours, too: a loop that lags makes good sites look slow."""
@@ -267,38 +292,23 @@ class Worker:
 
     def _written(self, batch: Sequence[Finished], outcome: Outcome) -> None:
         self.counts.urls += outcome.new_urls
+        now = self._clock.now()
+        lost = {(lease.site.key, lease.token) for lease in outcome.lost}
         for item in batch:
+            key = item.lease.site.key, item.lease.token
             if item.last:
-                self._giving_back.discard((item.lease.site.key, item.lease.token))
+                self._giving_back.discard(key)
+                # What came before of it may have been refused already: a lease is lost once.
+                self.counts.lost_leases += key in lost
             if item.permit:
                 size = len(item.capture.body) if item.capture is not None else 0
                 self._purse.account_for(is_page=is_page(item), size=size)
-            self._count(item)
+            if key not in lost:
+                self._troubles.note(item.site, now)
+            count(self.counts, item)
         for lease in outcome.lost:
             self._drop(lease)
         self._wake.set()
-
-    def _count(self, item: Finished) -> None:
-        counts = self.counts
-        self._note_sites(item)
-        if item.haul is None:
-            return
-        visit = item.haul.visit
-        counts.visits += 1
-        counts.requests += visit.requests
-        counts.retried += sum(past.wait is not None for past in visit.tries)
-        if item.capture is not None:
-            counts.bytes += len(item.capture.body)
-        if item.found is not None:
-            counts.links += item.found.links
-        _count_outcome(counts, visit.outcome)
-
-    def _note_sites(self, item: Finished) -> None:
-        for event in item.events:
-            if isinstance(event, SiteWentDown):
-                self._broken.add(event.site)
-            elif isinstance(event, SiteCameBack | SiteSetAside):
-                self._broken.discard(event.site)
 
     def _drop(self, lease: Lease) -> None:
         """Another has the site by now: whatever we would still do there would be impolite."""
@@ -327,19 +337,3 @@ class Worker:
         if self.paused and not self._away and not self._brake.is_on:
             self._finisher.tell(CrawlResumed(at=self._clock.now(), cause=self.paused))
             self.paused = ""
-
-
-def _count_outcome(counts: Counts, outcome: VisitOutcome) -> None:
-    match outcome:
-        case Fetched():
-            counts.pages += 1
-        case NotModified():
-            counts.unchanged += 1
-        case Moved():
-            counts.moved += 1
-        case Skipped(reason):
-            counts.skipped += 1
-            counts.errors[reason] = counts.errors.get(reason, 0) + 1
-        case Failed(failure):
-            counts.failed += 1
-            counts.errors[failure.reason] = counts.errors.get(failure.reason, 0) + 1

@@ -3,6 +3,7 @@
 Nobody else talks to the site meanwhile (one site, one holder), so this is a value and the waiting that it asks for.
 """
 
+from outrider.errors import LeaseLost
 from outrider.model.site import Site
 from outrider.policy.pace import completed, ready_at, reserve
 from outrider.ports import Clock
@@ -11,11 +12,12 @@ from outrider.ports import Clock
 class _Held:
     """What all visits of one holder share."""
 
-    __slots__ = ("booked", "quiet_until", "site", "until")
+    __slots__ = ("booked", "is_lent", "quiet_until", "site", "until")
 
-    def __init__(self, site: Site, until: float) -> None:
+    def __init__(self, site: Site, until: float, *, is_lent: bool) -> None:
         self.site = site
         self.until = until
+        self.is_lent = is_lent
         self.booked = 0.0
         self.quiet_until = 0.0
 
@@ -23,13 +25,15 @@ class _Held:
 class Hold:
     """`site` is replaced as decisions are made; whoever settles writes the last one back. `until` ends the lease.
 
-    `requests` are those made through this object, not those of visits that count apart.
+    A site that `is_lent` belongs to somebody else from then on: nobody gets a turn any more. Without a lender `until`
+    is only how long we would go on trying. `requests` are those made through this object, not those of visits that
+    count apart.
     """
 
     __slots__ = ("_clock", "_held", "requests")
 
-    def __init__(self, site: Site, clock: Clock, until: float) -> None:
-        self._held = _Held(site, until)
+    def __init__(self, site: Site, clock: Clock, until: float, *, is_lent: bool = False) -> None:
+        self._held = _Held(site, until, is_lent=is_lent)
         self._clock = clock
         self.requests = 0
 
@@ -63,6 +67,7 @@ class Hold:
         """Wait until the site may be asked again. The place is taken before the wait, so that two visits queue up.
 
         A site that asks for silence while we wait (a 429 to another visit) takes our place back: we queue up again.
+        Raises `LeaseLost` when the lease ends before that: the line to its lender may be cut, and another has the site.
         """
         held = self._held
         while True:
@@ -78,6 +83,8 @@ class Hold:
                     held.quiet_until = ready_at(held.site)
                 if self._clock.now() < held.quiet_until:
                     continue
+            if held.is_lent and self._clock.now() >= held.until:
+                raise LeaseLost(f"{held.site.key}: its lease ended before its turn came")
             self.requests += 1
             return
 

@@ -20,3 +20,15 @@ class Heard:
         self._log.listen(events)
         if self._told is not None:
             await self._told(events)
+
+
+class Both:
+    """Two sinks, one after the other; whoever asks again after a failure asks both."""
+
+    def __init__(self, first: EventSink, second: EventSink) -> None:
+        self._first = first
+        self._second = second
+
+    async def publish(self, events: Sequence[Event]) -> None:
+        await self._first.publish(events)
+        await self._second.publish(events)

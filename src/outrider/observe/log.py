@@ -7,9 +7,10 @@ Every field of the event stands in the line as `name=value`, or as a member in J
 
 import json
 import logging
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from types import MappingProxyType
@@ -27,6 +28,7 @@ LEVELS: Final[Mapping[str, int]] = MappingProxyType(
     {
         "url_admitted": logging.DEBUG,
         "url_refused": logging.DEBUG,
+        "entry_refused": logging.WARNING,
         "webpage_fetched": logging.DEBUG,
         "page_unchanged": logging.DEBUG,
         "page_moved": logging.DEBUG,
@@ -124,6 +126,27 @@ def open_log(
         handler = _File(path, maxBytes=size, backupCount=keep, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror}") from error
+    with _heard_by(handler, form, level) as log:
+        yield log
+
+
+@contextmanager
+def log_to_stderr(form: LogFormat = "text", level: int = logging.INFO) -> Iterator[EventLog]:
+    """For a service, whose log belongs to whoever runs it: one line a record, whole even beside other processes."""
+    with _heard_by(_Stderr(), form, level) as log:
+        yield log
+
+
+class _Stderr(logging.Handler):
+    """One write a line. An error output that has gone, or is full, must not end a service."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        with suppress(OSError):
+            os.write(2, f"{self.format(record)}\n".encode(errors="backslashreplace"))
+
+
+@contextmanager
+def _heard_by(handler: logging.Handler, form: LogFormat, level: int) -> Iterator[EventLog]:
     handler.setFormatter(_JsonLines() if form == "json" else _TextLines())
     logger = logging.getLogger(LOGGER)
     was_level, was_propagating = logger.level, logger.propagate

@@ -15,6 +15,7 @@ from outrider.app.rules import (
     worker_rules,
 )
 from outrider.app.visits import visits_over
+from outrider.clock import SharedClock
 from outrider.engine.budget import Purse, Unlimited
 from outrider.engine.crew import Tools
 from outrider.engine.finisher import Finished, Stores
@@ -104,17 +105,16 @@ class Scene:
         self.seeds = list(map(Url, seeds))
         self.stores = Stores(self.frontier, events or self.sink, records or self.kept, contents or self.bodies)
         admit = admission(settings, Reach(settings.scope), self.seeds)
-        visits = visits_over(self.web, settings, self.clock, admit)
-        listings = Visitor(
-            visits.asker, visits.robots, self.clock, listing_visit_rules(settings, self.seeds), lambda: ""
-        )
+        shared = SharedClock(self.clock)
+        visits = visits_over(self.web, settings, shared, admit)
+        listings = Visitor(visits.asker, visits.robots, shared, listing_visit_rules(settings, self.seeds), lambda: "")
         self.identity = self.memory.rules.identity
         self.gate = Gate(gate_rules(settings, self.seeds), self.identity)
         self.tools = Tools(
             visitor=visits.visitor,
             listings=listings,
             asker=visits.asker,
-            clock=self.clock,
+            clock=shared,
             settle=visits.settle,
             identity=self.identity,
             heads=RequestHeads(settings.agent),

@@ -207,3 +207,21 @@ async def test_the_last_state_of_a_site_is_what_is_written_back() -> None:
 
     assert [site.fetched async for sites in scene.memory.sites() for site in sites] == [2]
     assert (await scene.memory.census()).leased == 0
+
+
+async def test_who_is_to_stop_now_gives_its_sites_back_although_a_store_is_away() -> None:
+    """What could not be written stays owed, and no other has to wait until a lease runs out."""
+    acts = Acts()
+    scene = told_of(acts)
+    acts.away = {"publish": 1_000}
+    await scene.propose()
+    working = asyncio.ensure_future(scene.worker.run())
+    await scene.until(lambda: scene.worker.paused != "")
+
+    scene.worker.stop()
+    with pytest.raises(StoreUnavailable):
+        await working
+
+    census = await scene.memory.census()
+    assert (census.leased, census.fetched, census.pending) == (0, 0, census.discovered)
+    assert census.discovered > 0

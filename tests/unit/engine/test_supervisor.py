@@ -15,7 +15,7 @@ from outrider.engine.messages import Broke, Channel, Done, Drain, Grant, Report,
 from outrider.errors import ConnectError, DnsError, OutriderError, StoreError, StoreUnavailable
 from outrider.model.event import CrawlFinished, CrawlStarted, Event, WorkerVanished
 from outrider.model.ledger import Census
-from outrider.model.progress import Counts
+from outrider.model.progress import Counts, WorstBreaker
 from outrider.model.record import PageStatus, Tally
 from outrider.ports import Response
 from outrider.stores.memory.events import MemoryEvents
@@ -148,6 +148,7 @@ async def test_a_worker_that_vanished_is_replaced_and_nothing_is_lost() -> None:
         assert (await running).finish == "finished"
     assert len(watch.mates) == 2
     assert [event.worker for event in scene.told(WorkerVanished)] == [0]
+    assert watch.shown[-1].deaths == 1
     census = await scene.memory.census()
     assert (census.fetched, census.discovered) == (7, 7)
 
@@ -380,3 +381,41 @@ async def test_what_a_crawl_waits_for_is_told_unless_nobody_can_say() -> None:
     assert await ended(watch) == "finished"
 
     assert "example.com" in {progress.waiting_for for progress in watch.shown}
+
+
+async def test_the_worst_breaker_of_all_workers_is_what_a_watcher_is_shown() -> None:
+    """S4-48: one number for many sites."""
+    scene = Scene({})
+    await scene.propose()
+    puppets = [Puppet(), Puppet()]
+    watch = watched(scene, workers=2, spawn=lambda number: puppets[number], endless=True)
+    running = asyncio.ensure_future(watch.supervisor.run())
+    worst = WorstBreaker(60.0, 6, is_open=True)
+
+    await puppets[0].says(Report(Counts(), breaker=WorstBreaker(30.0, 5, is_open=True)))
+    await puppets[1].says(Report(Counts(), breaker=worst))
+
+    await scene.until(lambda: bool(watch.shown) and watch.shown[-1].breaker == worst)
+    running.cancel()
+    await asyncio.wait([running])
+
+
+async def test_a_worker_that_breaks_while_all_are_to_end_keeps_the_others_from_nothing() -> None:
+    scene = Scene({})
+    await scene.propose()
+    puppets = [Puppet(), Puppet()]
+    watch = watched(scene, workers=2, spawn=lambda number: puppets[number], endless=True)
+    running = asyncio.ensure_future(watch.supervisor.run())
+    await scene.until(lambda: len(watch.shown) > 0)
+
+    watch.supervisor.drain(Finish.TERMINATED)
+    await puppets[0].says(Broke("StoreUnavailable", "the broker is away"))
+    puppets[0].vanish()
+    await scene.until(lambda: watch.shown[-1].workers == 2)
+    assert not running.done()
+    await puppets[1].says(Done())
+    puppets[1].vanish()
+
+    with pytest.raises(StoreError, match="the broker is away"):
+        await running
+    assert not puppets[1].was_killed

@@ -318,3 +318,34 @@ class Cable:
         if self.is_cut:
             raise TimedOut("the cable is cut", Phase.CONNECT)
         return await self._web.request(request)
+
+
+async def test_who_cannot_reach_the_lender_asks_nobody_once_the_lease_has_ended() -> None:
+    """Neither with a new request, nor with one that is under way: another may ask the site from then on."""
+    acts = Acts()
+    pages = {f"{ROOT}/{name}": linking() for name in "abc"}
+    held = Scene(pages, pages, delay=4)
+    scene = Scene(
+        pages,
+        clock=held.clock,
+        frontier=WrappedFrontier(held.memory, acts),
+        seconds=8.0,
+        delay=4,
+        lease=30,
+    )
+    await held.propose()
+
+    async with scene.running() as worker:
+        await scene.until(lambda: worker.in_flight == 1)
+        acts.away = dict.fromkeys(("extend", "lease", "settle"), 1_000)
+        ends_at = scene.clock.now() + 30
+        await scene.until(lambda: not worker.held)
+        stopped_at = scene.clock.now()
+        await scene.until(lambda: scene.clock.now() > ends_at + 60)
+        asked, inside = scene.asked, scene.web.inside["example.com"]
+        acts.away = {}
+        await held.until_finished()
+
+    assert stopped_at == pytest.approx(ends_at, abs=1.1)
+    assert (asked, inside) == (["GET /robots.txt", "GET /a", "GET /b"], 0)
+    assert (await held.memory.census()).fetched == 3

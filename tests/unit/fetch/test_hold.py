@@ -2,6 +2,9 @@
 
 import asyncio
 
+import pytest
+
+from outrider.errors import LeaseLost
 from outrider.fetch.hold import Hold
 from outrider.model.site import Pace, Site
 from outrider.policy.pace import PaceLimits, fresh_pace, hold_until, slow_down
@@ -90,3 +93,26 @@ async def test_there_is_no_time_left_when_the_next_turn_comes_after_the_lease() 
     assert hold.time_left(SITE) == 30.0
     assert hold.time_left(hold_until(SITE, 129.0)) == 30.0
     assert hold.time_left(hold_until(SITE, 130.0)) == 0.0
+
+
+async def test_nobody_gets_a_turn_once_the_lease_has_ended() -> None:
+    """The line to the lender may be cut: from then on the site is another's, who was told nothing of us."""
+    clock = FakeClock(100.0)
+    hold = Hold(SITE, clock, until=103.0, is_lent=True)
+    await hold.turn()
+    await hold.turn()
+
+    with pytest.raises(LeaseLost):
+        await hold.turn()
+
+    assert (clock.now(), hold.requests) == (104.0, 2)
+
+
+async def test_a_site_that_nobody_lent_is_ours_for_as_long_as_we_like() -> None:
+    clock = FakeClock(100.0)
+    hold = Hold(SITE, clock, until=101.0)
+
+    await hold.turn()
+    await hold.turn()
+
+    assert hold.requests == 2

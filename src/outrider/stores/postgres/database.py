@@ -5,6 +5,7 @@ it was committed is not known, and the caller's next call will tell.
 """
 
 import asyncio
+import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
@@ -23,6 +24,10 @@ from outrider.stores.postgres.statements import STATEMENTS
 T = TypeVar("T")
 Record: TypeAlias = tuple[Any, ...]
 Connection: TypeAlias = psycopg.AsyncConnection[Record]
+
+# The pool tells of every try to connect. Whoever configures logging hears it; else it would go to standard error, again
+# and again while the server is away, beside what we say about it.
+logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
 
 _TRIES: Final = 8
 _PLAIN_NAME: Final = re.compile(r"[a-z_][a-z0-9_]{0,62}")
