@@ -25,7 +25,7 @@ from outrider.model.reason import Reason
 from outrider.model.record import Decision
 from outrider.model.task import Candidate, Origin, Task
 from outrider.model.url import Url
-from outrider.policy.admit import AdmitRules, Refusal, admit, refusal
+from outrider.policy.admit import AdmitRules, Reach, Refusal, admit, refusal, within
 from outrider.policy.robots import RobotsRules
 
 MOST_REMEMBERED: Final = 200_000
@@ -39,7 +39,9 @@ _MASK: Final = (1 << 64) - 1
 class GateRules(Struct, frozen=True):
     """`agent` is the name by which pages address us. `nofollow`: links that ask not to be followed are not.
 
-    `listing` judges sitemaps and feeds: they are called .xml, and lie elsewhere than the pages that are wanted.
+    `listing` judges sitemaps and feeds: they are called .xml, and lie elsewhere than the pages that are wanted. Without
+    `follow` pages are not read at all: somebody else does. `from_page`: where there are no seeds, the scope is measured
+    from the page on which a link stands. What is out of scope there may be in scope elsewhere, so it is only counted.
     """
 
     admit: AdmitRules
@@ -48,12 +50,24 @@ class GateRules(Struct, frozen=True):
     sitemaps: bool = True
     feeds: bool = True
     nofollow: bool = True
+    follow: bool = True
+    from_page: bool = False
+
+
+class Answer(Struct, frozen=True):
+    """All that is read of a page: where it was found, its decoded bytes, and what its header says of following."""
+
+    url: Url
+    content: bytes
+    charset: str | None = None
+    directives: frozenset[str] = frozenset()
 
 
 class Found(Struct):
     """What one visit proposes. `refused` goes into the ledger, `decisions` and `events` say why.
 
-    `links` is how many the page has; which they are is in `facts` only as long as somebody wants to see them.
+    `links` is how many the page has; which they are is in `facts` only as long as somebody wants to see them. `beyond`
+    is how many URLs were out of this page's scope, where that says nothing about the URL.
     """
 
     tasks: list[Task]
@@ -64,6 +78,7 @@ class Found(Struct):
     facts: PageFacts = _NO_FACTS
     directives: frozenset[str] = frozenset()
     links: int = 0
+    beyond: int = 0
 
     def forget_links(self) -> None:
         """They have been proposed. Fifty objects a page that wait for the disk are slow to make room for."""
@@ -91,6 +106,9 @@ class Gate:
             origin, rules = (
                 (Origin.LISTING, self._rules.listing) if is_listing else (Origin.REDIRECT, self._rules.admit)
             )
+            if self._rules.from_page:
+                # Who asked for the URL asked for what it leads to.
+                rules = replace(rules, reach=Reach.ANY)
             target = Candidate(outcome.to, task.depth, task.priority + task.depth, origin, task.url, via)
             self._propose(target, rules, at, found)
             return found
@@ -98,10 +116,17 @@ class Gate:
             self._read_robots(haul.robots.rules, task, at, found)
         if not isinstance(outcome, Fetched):
             return found
-        if task.origin is Origin.LISTING:
-            self._read_listing(task, haul, outcome, at, found)
+        directives = self._header_directives(haul)
+        if self._rules.follow:
+            self._read_answer(task, Answer(outcome.url, haul.content, outcome.body.charset, directives), at, found)
         else:
-            self._read_page(task, haul, outcome, at, found)
+            found.directives = directives
+        return found
+
+    def read_answer(self, task: Task, answer: Answer, at: float) -> Found:
+        """The same for an answer that somebody else got and kept."""
+        found = Found([], [], [], [], [])
+        self._read_answer(task, answer, at, found)
         return found
 
     def judge(self, candidates: Iterable[Candidate], at: float) -> Found:
@@ -129,46 +154,58 @@ class Gate:
         for text in robots.sitemaps:
             with suppress(InvalidUrl):
                 named.append(task.url.resolve(text))
-        self._propose_all(named, task, Origin.LISTING, at, found)
+        self._propose_all(named, task, task.url, Origin.LISTING, at, found)
 
-    def _read_page(self, task: Task, haul: Haul, page: Fetched, at: float, found: Found) -> None:
-        found.facts = facts = read_page(haul.content, page.body.charset, page.url, agent=self._rules.agent)
+    def _read_answer(self, task: Task, answer: Answer, at: float, found: Found) -> None:
+        if task.origin is Origin.LISTING:
+            self._read_listing(task, answer, at, found)
+        else:
+            self._read_page(task, answer, at, found)
+
+    def _read_page(self, task: Task, page: Answer, at: float, found: Found) -> None:
+        found.facts = facts = read_page(page.content, page.charset, page.url, agent=self._rules.agent)
         found.links = len(facts.links)
-        found.directives = facts.directives | self._header_directives(haul)
+        found.directives = facts.directives | page.directives
         if self._rules.nofollow and NOFOLLOW in found.directives:
             return
-        self._propose_all(facts.links, task, Origin.LINK, at, found)
+        self._propose_all(facts.links, task, page.url, Origin.LINK, at, found)
         if not self._rules.nofollow:
-            self._propose_all(facts.nofollow, task, Origin.LINK, at, found)
+            self._propose_all(facts.nofollow, task, page.url, Origin.LINK, at, found)
         if facts.canonical is not None:
-            self._propose_all((facts.canonical,), task, Origin.LINK, at, found)
+            self._propose_all((facts.canonical,), task, page.url, Origin.LINK, at, found)
         if self._rules.feeds:
-            self._propose_all(facts.feeds, task, Origin.LISTING, at, found)
+            self._propose_all(facts.feeds, task, page.url, Origin.LISTING, at, found)
 
-    def _read_listing(self, task: Task, haul: Haul, page: Fetched, at: float, found: Found) -> None:
-        listing = read_listing(haul.content, page.url, expected=True)
+    def _read_listing(self, task: Task, page: Answer, at: float, found: Found) -> None:
+        listing = read_listing(page.content, page.url, expected=True)
         if listing is None:
             return
-        self._propose_all(listing.listings, task, Origin.LISTING, at, found)
+        self._propose_all(listing.listings, task, page.url, Origin.LISTING, at, found)
         origin = Origin.FEED if listing.kind is ListingKind.FEED else Origin.SITEMAP
-        self._propose_all(listing.pages, task, origin, at, found)
+        self._propose_all(listing.pages, task, page.url, origin, at, found)
 
     def _header_directives(self, haul: Haul) -> frozenset[str]:
         headers = haul.response.headers if haul.response is not None else ()
         said = [value for name, value in headers if len(name) == 12 and name.lower() == "x-robots-tag"]
         return header_directives(said, self._rules.agent) if said else frozenset()
 
-    def _propose_all(self, urls: Iterable[Url], task: Task, origin: Origin, at: float, found: Found) -> None:
+    def _propose_all(self, urls: Iterable[Url], task: Task, page: Url, origin: Origin, at: float, found: Found) -> None:
         # A listing is as deep as the page that led to it, and what it lists is one step further.
         depth = task.depth if origin is Origin.LISTING else task.depth + 1
         rules = self._rules.listing if origin is Origin.LISTING else self._rules.admit
+        if self._rules.from_page:
+            rules = within(rules, page)
         recent, before, own = self._recent, self._before, self._key
         for url in urls:
             key = xxh3_64_intdigest(url.encode(), own)
             if key in recent or key in before:
                 continue
-            found.hashes.append(key)
             refused = refusal(url, depth, rules)
+            if refused is not None and self._rules.from_page and refused.rule == f"scope={rules.reach}":
+                # Neither remembered nor written down: its own site may lead to it.
+                found.beyond += 1
+                continue
+            found.hashes.append(key)
             if refused is None:
                 found.tasks.append(Task(url, depth, -depth, origin, task.url))
             else:

@@ -1,10 +1,11 @@
 """What does a page propose, and what of it may enter?"""
 
 import pytest
+from msgspec.structs import replace
 
 from outrider.app.rules import gate_rules
 from outrider.engine import gate as gates
-from outrider.engine.gate import Found, Gate
+from outrider.engine.gate import Answer, Found, Gate
 from outrider.fetch.robots_txt import Judged
 from outrider.fetch.visit import Haul
 from outrider.model.identity import Identity
@@ -231,3 +232,37 @@ def test_seeds_are_judged_as_everything_else() -> None:
 
     assert urls(found) == [SEED]
     assert [reason for _, reason in found.refused] == [Reason.NON_TEXT_EXTENSION]
+
+
+@pytest.mark.parametrize("origin", [Origin.LINK, Origin.LISTING])
+@pytest.mark.parametrize("content", ["<meta name=robots content=noarchive><a href=/a>a</a>", SITEMAP, INDEX, FEED])
+def test_an_answer_that_was_kept_proposes_what_its_visit_would_have(content: str, origin: Origin) -> None:
+    task = replace(TASK, origin=origin)
+    haul = haul_of(content, (("X-Robots-Tag", "noindex"),))
+
+    kept = gate_of().read_answer(task, Answer(SEED, content.encode(), "utf-8", frozenset({"noindex"})), AT)
+
+    assert kept == gate_of().read(task, haul, AT)
+
+
+def test_without_seeds_what_is_beyond_a_page_is_counted_and_not_held_against_the_url() -> None:
+    """Its own site may lead to it: neither the ledger nor our memory may stand in the way then."""
+    gate = Gate(replace(gate_rules(settings_of(scope="domain"), ()), from_page=True), Identity(1))
+    foreign = Answer(SEED, b"<a href=http://other.test/x>x</a>")
+    own = Answer(Url("http://other.test/"), b"<a href=x>x</a>")
+
+    beyond = gate.read_answer(TASK, foreign, AT)
+    gate.remember(beyond.hashes)
+    found = gate.read_answer(TASK, own, AT)
+
+    assert (beyond.beyond, beyond.tasks, beyond.refused, beyond.events) == (1, [], [], [])
+    assert (found.beyond, urls(found)) == (0, ["http://other.test/x"])
+
+
+def test_what_other_rules_refuse_is_refused_wherever_it_stands() -> None:
+    gate = Gate(replace(gate_rules(settings_of(exclude=["/private"]), ()), from_page=True), Identity(1))
+
+    found = gate.read_answer(TASK, Answer(SEED, b"<a href=/private/x>x</a>"), AT)
+
+    assert found.refused == [(Url("http://example.com/private/x"), Reason.OUT_OF_SCOPE)]
+    assert len(found.hashes) == 1
