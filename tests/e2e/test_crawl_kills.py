@@ -37,7 +37,7 @@ async def _killed(folder: Path, luck: random.Random, kills: int) -> int:
     world = World(luck.randrange(1000), sites=26, pages=700, hostile_share=0.3, trap=12, pause=0.5)
     print(f"CRAWL_KILLS_SEED={SEED}: {world}")
     async with farm(world, folder) as web:
-        crawl = web.crawl()
+        crawl = web.crawl(workers=luck.choice((1, 1, 2)))
 
         endured = await endure(web, crawl, luck, kills)
 

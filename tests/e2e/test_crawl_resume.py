@@ -3,6 +3,8 @@
 import time
 from pathlib import Path
 
+import pytest
+
 from outrider.app.crawl import open_crawl
 from outrider.app.directory import CrawlDirectory
 from outrider.app.rules import frontier_rules
@@ -10,6 +12,7 @@ from outrider.engine.mates import pages_of
 from outrider.engine.story import fetch_id
 from outrider.model.capture import Capture
 from outrider.model.lease import Lease
+from outrider.model.outcome import Hop
 from outrider.model.record import Confidence, Page, PageMetadata, PageStatus, Record
 from outrider.model.task import Task
 from outrider.model.url import Url
@@ -19,14 +22,26 @@ from outrider.stores.records import open_records
 from outrider.stores.registry import open_frontier
 
 SEED = Url("http://site.test/")
+HOP = Url("http://site.test/hop")
+ELSEWHERE = Url("http://elsewhere.test/")
 
 
-async def test_a_page_whose_visit_was_not_settled_is_not_counted_as_had(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("answered", "chain", "final"),
+    [
+        (SEED, (), SEED),
+        # The page is on record under neither end of what the archive has of it.
+        (HOP, (Hop(SEED, 302),), ELSEWHERE),
+    ],
+)
+async def test_a_page_whose_visit_was_not_settled_is_not_counted_as_had(
+    tmp_path: Path, answered: Url, chain: tuple[Hop, ...], final: Url
+) -> None:
     """Its answer is cut off, for it is fetched again: a limit of pages must not be reached by it."""
     home = CrawlDirectory(tmp_path / "crawl")
     settings = settings_of(contact="crew@example.org")
     with home.held():
-        await _killed_before_settling(home, settings)
+        await _killed_before_settling(home, settings, answered, chain, final)
 
         async with open_crawl(settings, [SEED], home, shown=lambda _: None) as crawling:
             tally = await crawling.records.tally()
@@ -41,7 +56,9 @@ async def test_a_page_whose_visit_was_not_settled_is_not_counted_as_had(tmp_path
         assert "owed" in (record.page.metadata.error or "")
 
 
-async def _killed_before_settling(home: CrawlDirectory, settings: Settings) -> None:
+async def _killed_before_settling(
+    home: CrawlDirectory, settings: Settings, answered: Url, chain: tuple[Hop, ...], final: Url
+) -> None:
     """Leased, archived and on record, as after a kill in the middle of `Finisher`."""
     home.remember(settings, [SEED])
     async with (
@@ -53,9 +70,9 @@ async def _killed_before_settling(home: CrawlDirectory, settings: Settings) -> N
         [lease] = (await frontier.lease(sites=1, tasks=1, seconds=60)).leases
         name = _name(lease, frontier.rules.identity.seed)
         body = b"<p>a page</p>"
-        capture = Capture(name, SEED, time.time(), 200, (("Content-Type", "text/html"),), body)
+        capture = Capture(name, answered, time.time(), 200, (("Content-Type", "text/html"),), body, chain=chain)
         [key] = await contents.put([capture])
-        await records.write([Record(_page(name, key, len(body)))])
+        await records.write([Record(_page(name, key, len(body), final))])
     assert list(home.archive.glob("*.open"))
 
 
@@ -63,7 +80,7 @@ def _name(lease: Lease, secret: int) -> str:
     return fetch_id(lease.tasks[0], secret)
 
 
-def _page(name: str, key: str, size: int) -> Page:
+def _page(name: str, key: str, size: int, final: Url) -> Page:
     return Page(
         fetch_id=name,
         scan_id="",
@@ -72,7 +89,7 @@ def _page(name: str, key: str, size: int) -> Page:
         load_time=1,
         metadata=PageMetadata(
             status=PageStatus.FETCHED,
-            final_url=str(SEED),
+            final_url=str(final),
             content_type="text/html",
             content_length=size,
             redirect_count=0,

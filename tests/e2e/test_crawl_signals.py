@@ -124,11 +124,10 @@ async def test_a_worker_that_is_killed_is_replaced_and_a_signal_just_then_is_hea
         await _completes(crawl, web)
 
 
-@pytest.mark.skipif(os.environ.get("CI") != "true", reason="its leases run out after half a minute")
 async def test_a_worker_that_is_killed_is_replaced_and_the_crawl_finishes(tmp_path: Path) -> None:
     """H0-4, H2-29: its archive is made whole at once, and its sites are lent again when their leases have run out."""
     async with farm(WORLD, tmp_path) as web:
-        crawl = web.crawl(delay=0.1)
+        crawl = web.crawl(delay=0.1, lease=3)
         process = await crawl.start()
         await _until(_asked(web, 30), process)
 
