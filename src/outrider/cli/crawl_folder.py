@@ -11,6 +11,7 @@ EVENTS: Final = "events"
 FRONTIER: Final = "crawl.db"
 STATUS: Final = "logs/status.json"
 LOG: Final = "logs/crawl.log"
+SEEDS: Final = "seeds.txt"
 
 CrawlFolder = Annotated[
     Path, typer.Argument(metavar="DIR", help="Of the crawl; without it, the folder that we are in.")

@@ -40,6 +40,11 @@ def dumped(document: Json) -> str:
     return json.dumps(document, indent=2)
 
 
+def document_of(value: object) -> str:
+    """Any value of the model, all names alike."""
+    return dumped(_camel(_plain(value)))
+
+
 def _error(fetch: Fetch) -> str | None:
     if fetch.page:
         return fetch.page.metadata.error
