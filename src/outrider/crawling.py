@@ -90,6 +90,7 @@ class Crawl:
         self._on_event = on_event
         self._every_visit = every_visit
         self._supervisor: Supervisor | None = None
+        self._stops = 0
 
     async def run(self) -> CrawlResult:
         """Until nothing is owed, a limit is reached, or `stop` is called.
@@ -104,7 +105,7 @@ class Crawl:
             hooks = Hooks(self._take, self._tell if self._on_event is not None else None)
             opening = open_crawl(self._settings, self._seeds, home, shown=lambda _: None, hooks=hooks)
             crawling = await stack.enter_async_context(opening)
-            self._supervisor = crawling.supervisor
+            self._supervisor, self._stops = crawling.supervisor, 0
             try:
                 last = await self._supervisor.run()
             finally:
@@ -112,10 +113,10 @@ class Crawl:
             return CrawlResult(last.finish or "", last.census, last.counts, self._directory)
 
     def stop(self, *, now: bool = False) -> None:
-        """Finish what is under way, then end; with `now`, give it up: it stays owed."""
+        """Finish what is under way, then end; with `now`, give it up: it stays owed. Again changes nothing."""
         if self._supervisor is not None:
-            self._supervisor.drain(Finish.INTERRUPTED)
-            if now:
+            for _ in range(self._stops, 2 if now else 1):
+                self._stops += 1
                 self._supervisor.drain(Finish.INTERRUPTED)
 
     async def _take(self, item: Finished) -> None:

@@ -36,7 +36,7 @@ class TestPostgresRecords(RecordsContract):
 
 
 def test_any_visit_comes_back_as_from_memory(server: PostgresServer) -> None:
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=15, deadline=None)
     @given(written=st.lists(visits(), max_size=3))
     def judge(written: list[Record]) -> None:
         asyncio.run(both(written))

@@ -195,7 +195,7 @@ async def until_pages(home: Path) -> None:
 async def test_ctrl_c_ends_it_with_a_summary_and_the_directory_alone_goes_on(
     outrider: Run, web: Served, tmp_path: Path, environment: dict[str, str]
 ) -> None:
-    process = await started(tmp_path, environment, *options(web, "-d", "crawl", "--delay", "300ms"))
+    process = await started(tmp_path, environment, *options(web, "-d", "crawl", "--delay", "3s"))
     await until_pages(tmp_path / "crawl")
     running = await outrider("status", "crawl")
 

@@ -152,7 +152,7 @@ async def test_a_full_disk_takes_a_batch_back_whole_and_later_ones_are_taken_aga
 @pytest.mark.parametrize(
     ("url", "sentence"),
     [
-        ("nofile:///x", "no event sink is named by nofile:; there are file:, memory:"),
+        ("nofile:///x", "no event sink is named by nofile:; there are file:, kafka:, kafka+ssl:, memory:"),
         ("events", "no event sink is named by nothing:"),
         ("file://host/x", "expected file:///path"),
         ("file:", "expected file:///path"),

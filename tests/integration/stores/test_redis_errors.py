@@ -1,5 +1,8 @@
 """What does a user read when the server will not have us? One clear sentence, and never the password."""
 
+import asyncio
+from collections import Counter
+
 import pytest
 from msgspec.structs import replace
 from tests.integration.stores.conftest import StartRedis
@@ -10,6 +13,7 @@ from outrider.model.identity import Identity
 from outrider.model.task import Task
 from outrider.model.url import Url
 from outrider.ports import FrontierRules
+from outrider.stores.queues import open_queue
 from outrider.stores.registry import open_frontier
 
 RULES = FrontierRules()
@@ -144,3 +148,21 @@ async def test_the_number_of_buckets_is_for_ever(start_redis: StartRedis) -> Non
     with pytest.raises(ConfigError, match="made with buckets=4"):
         async with open_frontier(f"{server.url}?buckets=5", RULES):
             pass
+
+
+async def test_a_call_that_is_cancelled_ends_as_cancelled_at_whatever_moment(start_redis: StartRedis) -> None:
+    """Whoever cancels a loop waits for its end. The driver alone forgets about it when the answer is just coming in."""
+    server = start_redis()
+    ends: Counter[bool] = Counter()
+
+    async with open_queue(f"redis://127.0.0.1:{server.port}/0", "queue") as queue:
+        for turns in list(range(12)) * 25:
+            asking = asyncio.ensure_future(queue.size())
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            if not asking.done():
+                asking.cancel()
+                await asyncio.wait([asking])
+                ends[asking.cancelled()] += 1
+
+    assert set(ends) == {True}
