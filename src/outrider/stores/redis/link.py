@@ -200,6 +200,19 @@ def translated(place: Place) -> Iterator[None]:
         raise StoreUnavailable(f"{place}: the cluster cannot be reached: {error}") from error
     except exceptions.RedisError as error:
         raise StoreError(f"{place}: {error}") from error
+    except AttributeError as error:
+        if not _is_of_the_driver(error):
+            raise
+        # It lets go of a line while another call is about to write to it: seen when a node of a cluster is lost.
+        raise StoreUnavailable(f"{place}: the line was closed meanwhile") from error
+
+
+def _is_of_the_driver(error: BaseException) -> bool:
+    """Was it raised by the driver's own code, not by ours?"""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and str(trace.tb_frame.f_globals.get("__name__", "")).startswith("redis.")
 
 
 def _meaning(place: Place, error: exceptions.ResponseError) -> StoreError:
