@@ -21,7 +21,7 @@ from outrider.stores.registry import open_frontier
 from outrider.testing.webfarm.world import World
 from outrider.testing.webfarm.world_judge import Judge
 
-IN_CI, IN_SHORT = 8, 5
+IN_CI, IN_SHORT = 6, 5
 KILLS = int(os.environ.get("SERVICE_KILLS", str(IN_CI if os.environ.get("CI") == "true" else IN_SHORT)))
 SEED = int(os.environ.get("SERVICE_KILLS_SEED", str(random.randrange(1 << 32))))  # noqa: S311 - any will do, and it is printed
 KINDS = ("machine", "worker", "intake", "extractor")
