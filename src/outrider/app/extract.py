@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from urllib.parse import quote, urlsplit
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,7 +16,7 @@ from outrider.policy.admit import Reach
 from outrider.settings import Settings
 from outrider.stores.contents import open_contents
 from outrider.stores.pages import open_pages
-from outrider.stores.place import Place
+from outrider.stores.place import Place, with_option
 from outrider.stores.registry import open_frontier
 
 
@@ -34,10 +33,11 @@ def extract_places(settings: Settings, group: str) -> ExtractPlaces:
     if not group.strip():
         raise ConfigError("--group: expected a name; those who share the pages give the same one")
     events = settings.events or f"kafka://{settings.kafka_servers}/{settings.webpage_topic}"
-    options = urlsplit(events).query
-    if not any(option.partition("=")[0] == "group" for option in options.split("&")):
-        events += f"{'&' if options else '?'}group={quote(group, safe='')}"
-    return ExtractPlaces(settings.frontier or settings.redis_url, settings.contents or settings.redis_url, events)
+    return ExtractPlaces(
+        settings.frontier or settings.redis_url,
+        settings.contents or settings.redis_url,
+        with_option(events, "group", group),
+    )
 
 
 def extract_rules(settings: Settings) -> GateRules:

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from math import ceil
 from typing import Final
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from msgspec import Struct
 from msgspec.json import encode
@@ -37,7 +37,7 @@ from outrider.settings.load import Loaded
 from outrider.stores.contents import open_contents
 from outrider.stores.events import open_events
 from outrider.stores.letters import open_letters
-from outrider.stores.place import Place
+from outrider.stores.place import Place, with_option
 from outrider.stores.queues import open_queue
 from outrider.stores.records import open_records
 from outrider.stores.registry import open_frontier
@@ -89,19 +89,11 @@ def _without_options(url: str) -> str:
 
 
 def _with_ttl(url: str, seconds: float) -> str:
-    return _with_default(url, "ttl", str(ceil(seconds))) if url.startswith("redis") else url
+    return with_option(url, "ttl", str(ceil(seconds))) if url.startswith("redis") else url
 
 
 def _with_failures(url: str, topic: str) -> str:
-    return _with_default(url, "failures", topic) if url.startswith("kafka") else url
-
-
-def _with_default(url: str, option: str, value: str) -> str:
-    """An option of the place itself wins over the setting."""
-    query = urlsplit(url).query
-    if any(part.partition("=")[0] == option for part in query.split("&")):
-        return url
-    return f"{url}{'&' if query else '?'}{option}={quote(value, safe='')}"
+    return with_option(url, "failures", topic) if url.startswith("kafka") else url
 
 
 class Service:

@@ -2,7 +2,7 @@
 
 import re
 from typing import Final
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from outrider.errors import ConfigError
 
@@ -76,6 +76,14 @@ class Place:
 def _host_and_port(text: str) -> tuple[str, int | None]:
     parts = urlsplit(f"//{text}")
     return parts.hostname or "", parts.port
+
+
+def with_option(url: str, name: str, value: str) -> str:
+    """The same place with an option that it does not have yet: its own wins."""
+    query = urlsplit(url).query
+    if any(part.partition("=")[0] == name for part in query.split("&")):
+        return url
+    return f"{url}{'&' if query else '?'}{name}={quote(value, safe='')}"
 
 
 def _hidden(url: str) -> str:
