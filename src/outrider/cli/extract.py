@@ -8,35 +8,25 @@ from outrider.cli.options import (
     HOW_IT_RUNS,
     Assignments,
     ConfigFile,
+    ContentPlace,
+    EventsPlace,
+    FrontierPlace,
     LogFormat,
     Metrics,
+    RedisPlace,
     ServiceProfile,
     Wait,
     load_settings,
     log_format_of,
 )
 
-_PLACE = "Where everything is"
-
 
 def extract(  # noqa: PLR0913 - one argument for each option
     *,
-    frontier: Annotated[
-        str | None,
-        typer.Option("--frontier", metavar="URL", help="redis://… or postgresql://…", rich_help_panel=_PLACE),
-    ] = None,
-    content: Annotated[
-        str | None,
-        typer.Option("--content", metavar="URL", help="Where pages are kept: redis://…", rich_help_panel=_PLACE),
-    ] = None,
-    events: Annotated[
-        str | None,
-        typer.Option("--events", metavar="URL", help="kafka://host:9092/webpage_log", rich_help_panel=_PLACE),
-    ] = None,
-    redis: Annotated[
-        str | None,
-        typer.Option("--redis", metavar="URL", help="For all of Redis that is not named.", rich_help_panel=_PLACE),
-    ] = None,
+    frontier: FrontierPlace = None,
+    content: ContentPlace = None,
+    events: EventsPlace = None,
+    redis: RedisPlace = None,
     group: Annotated[
         str,
         typer.Option(

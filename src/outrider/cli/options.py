@@ -19,6 +19,23 @@ Profile = Annotated[
     str | None, typer.Option("--profile", metavar="NAME", help="polite (default), service, audit or broad.")
 ]
 HOW_IT_RUNS: Final = "How it runs"
+WHERE_IT_IS: Final = "Where everything is"
+FrontierPlace = Annotated[
+    str | None,
+    typer.Option("--frontier", metavar="URL", help="redis://… or postgresql://…", rich_help_panel=WHERE_IT_IS),
+]
+ContentPlace = Annotated[
+    str | None,
+    typer.Option("--content", metavar="URL", help="Where pages are kept: redis://…", rich_help_panel=WHERE_IT_IS),
+]
+EventsPlace = Annotated[
+    str | None,
+    typer.Option("--events", metavar="URL", help="kafka://host:9092/webpage_log", rich_help_panel=WHERE_IT_IS),
+]
+RedisPlace = Annotated[
+    str | None,
+    typer.Option("--redis", metavar="URL", help="For all of Redis that is not named.", rich_help_panel=WHERE_IT_IS),
+]
 Wait = Annotated[
     bool,
     typer.Option("--wait", help="Keep trying while a store cannot be used.", rich_help_panel=HOW_IT_RUNS),

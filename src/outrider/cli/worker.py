@@ -6,47 +6,40 @@ import typer
 
 from outrider.cli.options import (
     HOW_IT_RUNS,
+    WHERE_IT_IS,
     AllowPrivate,
     Assignments,
     ConfigFile,
     Contact,
+    ContentPlace,
+    EventsPlace,
+    FrontierPlace,
     LogFormat,
     Metrics,
+    RedisPlace,
     ServiceProfile,
     Wait,
     load_settings,
     log_format_of,
 )
 
-_PLACE = "Where everything is"
-
 
 def worker(  # noqa: PLR0913 - one argument for each option
     *,
-    frontier: Annotated[
-        str | None,
-        typer.Option("--frontier", metavar="URL", help="redis://… or postgresql://…", rich_help_panel=_PLACE),
-    ] = None,
+    frontier: FrontierPlace = None,
     queue: Annotated[
         str | None,
-        typer.Option("--queue", metavar="NAME", help="The Redis list that URLs come from.", rich_help_panel=_PLACE),
+        typer.Option(
+            "--queue", metavar="NAME", help="The Redis list that URLs come from.", rich_help_panel=WHERE_IT_IS
+        ),
     ] = None,
-    content: Annotated[
-        str | None,
-        typer.Option("--content", metavar="URL", help="Where pages are kept: redis://…", rich_help_panel=_PLACE),
-    ] = None,
-    events: Annotated[
-        str | None,
-        typer.Option("--events", metavar="URL", help="kafka://host:9092/webpage_log", rich_help_panel=_PLACE),
-    ] = None,
+    content: ContentPlace = None,
+    events: EventsPlace = None,
     records: Annotated[
         str | None,
-        typer.Option("--records", metavar="URL", help="postgresql://…; without it, none.", rich_help_panel=_PLACE),
+        typer.Option("--records", metavar="URL", help="postgresql://…; without it, none.", rich_help_panel=WHERE_IT_IS),
     ] = None,
-    redis: Annotated[
-        str | None,
-        typer.Option("--redis", metavar="URL", help="For all of Redis that is not named.", rich_help_panel=_PLACE),
-    ] = None,
+    redis: RedisPlace = None,
     workers: Annotated[
         str | None, typer.Option("--workers", metavar="N", help="Processes; one per core.", rich_help_panel=HOW_IT_RUNS)
     ] = None,
