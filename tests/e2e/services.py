@@ -72,10 +72,21 @@ class Command:
             raise AssertionError(f"it does not end: {self.said[-3_000:]}") from None
 
     async def stopped(self, number: signal.Signals = signal.SIGTERM, *, within: float = PATIENCE) -> int:
-        """Told to stop as an operator would; its exit code."""
+        """Told to stop as an operator would, once it can hear that; its exit code."""
+        await until(lambda: self.process.returncode is not None or _hears_signals(self.process.pid), "it hears signals")
         if self.process.returncode is None:
             self.process.send_signal(number)
         return await self.ended(within=within)
+
+
+def _hears_signals(pid: int) -> bool:
+    """Has it begun to listen? An interpreter that is still importing dies of SIGTERM, as any program would."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+    caught = int(status.partition("SigCgt:")[2].split()[0], 16)
+    return bool(caught >> (signal.SIGTERM - 1) & 1)
 
 
 class Rig:
