@@ -13,6 +13,8 @@ from outrider.cli.exit_codes import ExitCode
 from outrider.testing.webfarm.world import World
 
 SETTLED = 10
+SLOWLY = ("--delay", "4", "--set", "slowest=10")
+"""So that it is far from its end when it has been verified, however busy the machine is."""
 AFTER_A_KILL = {"unsettled", "torn_ends"}
 AFTER_GOING_ON = {"left_over", "told_twice", "visited_twice"}
 
@@ -20,7 +22,7 @@ AFTER_GOING_ON = {"left_over", "told_twice", "visited_twice"}
 async def test_a_crawl_is_sound_while_it_runs_after_a_kill_and_when_it_went_on(tmp_path: Path) -> None:
     async with farm(World(7, sites=6, pages=60, hostile_share=0.0, seeds=6), tmp_path) as web:
         crawl = web.crawl()
-        process = await crawl.start()
+        process = await crawl.start(*SLOWLY)
         reading = asyncio.create_task(ended(process))
         await _has_settled(crawl.directory, SETTLED, process)
 

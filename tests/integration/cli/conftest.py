@@ -2,19 +2,13 @@
 
 import asyncio
 import os
-import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
+from tests.services.commands import Commands, Done
 
-
-class Done(NamedTuple):
-    code: int
-    out: str
-    err: str
-
+__all__ = ["Done", "Run"]
 
 Run = Callable[..., Awaitable[Done]]
 
@@ -27,25 +21,16 @@ def environment() -> dict[str, str]:
     return {**kept, "TERM": "xterm"}
 
 
+@pytest.fixture(scope="session")
+def commands() -> Iterator[Commands]:
+    commands = Commands()
+    yield commands
+    commands.close()
+
+
 @pytest.fixture
-def outrider(tmp_path: Path, environment: dict[str, str]) -> Run:
+def outrider(tmp_path: Path, environment: dict[str, str], commands: Commands) -> Run:
     async def run(*arguments: str, given: bytes = b"") -> Done:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-W",
-            "error",
-            "-m",
-            "outrider",
-            *arguments,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            cwd=tmp_path,
-            env=environment,
-        )
-        async with asyncio.timeout(60):
-            out, err = await process.communicate(given)
-        assert process.returncode is not None
-        return Done(process.returncode, out.decode(), err.decode())
+        return await asyncio.to_thread(commands.run, arguments, tmp_path, environment, given)
 
     return run

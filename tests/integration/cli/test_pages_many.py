@@ -24,8 +24,8 @@ from outrider.testing.contracts.records import visit
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 
-MANY = 200_000
-ROOM = 130
+MANY = 100_000
+ROOM = 110
 """Megabytes of memory that the many may take beyond what one page takes."""
 
 _MULTIPLY = """

@@ -4,6 +4,7 @@ import gzip
 import warnings
 from pathlib import Path
 from types import SimpleNamespace
+from zlib import MAX_WBITS, decompressobj
 
 from msgspec import Struct, json
 from warcio.checker import Checker  # type: ignore[import-untyped]  # it ships no types
@@ -81,5 +82,10 @@ def _listed(path: Path, index: Path) -> list[str]:
 
 
 def _following_id(data: bytes, start: int) -> str:
-    rest = gzip.decompress(data[start:])
-    return rest[rest.index(b"fetchId: ") + 9 :].split(b"\r\n")[0].decode()
+    """In one of the next members: to read all that follow, once for each line, would take minutes."""
+    while True:
+        member = decompressobj(wbits=MAX_WBITS | 16)
+        _, found, after = member.decompress(memoryview(data)[start:]).partition(b"fetchId: ")
+        if found:
+            return after.split(b"\r\n")[0].decode()
+        start = len(data) - len(member.unused_data)
