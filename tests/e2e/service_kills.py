@@ -17,7 +17,7 @@ from msgspec import Struct
 from tests.e2e.services import QUEUE, Command, Rig, until
 
 LENT: Final = f"{{{QUEUE}}}:lent"
-WORKER: Final = b"outrider.cli.worker_process"
+WORKER: Final = b"outrider.app.worker_process"
 EXTRACTOR: Final = "extract"
 _MOMENT: Final = (0.0, 0.7)
 _LOOKS: Final = 3_000

@@ -12,6 +12,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "outrider"
 BELOW: dict[str, set[str]] = {
     "errors": set(),
     "clock": {"ports"},
+    "loop": set(),
     "model": {"errors"},
     "policy": {"model", "errors"},
     "ports": {"model", "errors", "policy"},

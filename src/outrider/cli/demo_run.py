@@ -11,8 +11,8 @@ from msgspec.structs import asdict
 
 from outrider.app.directory import CrawlDirectory
 from outrider.cli.crawl_run import code_of_end, crawl_and_watch, files_of
-from outrider.cli.loop import run
 from outrider.cli.terminal import say
+from outrider.loop import run
 from outrider.model.progress import Progress
 from outrider.model.url import Url
 from outrider.observe.plain import Display, display_on

@@ -14,11 +14,11 @@ from msgspec.structs import asdict
 from outrider.app.extract import ExtractPlaces, extract_places, open_extractor
 from outrider.cli.crawl_run import say_as_json
 from outrider.cli.exit_codes import ExitCode
-from outrider.cli.loop import run
 from outrider.cli.terminal import say
 from outrider.cli.waiting import opened_when_possible
 from outrider.clock import SystemClock
 from outrider.engine.extractor import ExtractCounts, Extractor
+from outrider.loop import run
 from outrider.observe.endpoint import Watch, serve
 from outrider.observe.exposition import extract_exposition
 from outrider.observe.log import LogFormat, log_to_stderr

@@ -47,9 +47,9 @@ def fetch(  # noqa: PLR0913 - one argument for each option
     """Visit one URL and tell everything about it: robots.txt, redirects, retries, timings, content."""
     # Late, as in options: the HTTP client and rich take longer to load than the help to print.
     from outrider.cli.body_file import check_target, write_body  # noqa: PLC0415
-    from outrider.cli.loop import run  # noqa: PLC0415
     from outrider.cli.terminal import say, waiting  # noqa: PLC0415
     from outrider.cli.verdict import amount, exit_code  # noqa: PLC0415
+    from outrider.loop import run  # noqa: PLC0415
 
     to_stdout = body is not None and str(body) == STDOUT
     if as_json and to_stdout:

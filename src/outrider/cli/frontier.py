@@ -37,7 +37,7 @@ def stats(
 ) -> int:
     """Count the URLs of a frontier by state and reason."""
     from outrider.cli import frontier_acts as acts  # noqa: PLC0415 - late, as in options
-    from outrider.cli.loop import run  # noqa: PLC0415 - the same
+    from outrider.loop import run  # noqa: PLC0415 - the same
 
     rules = _rules(profile, config, assignments)
     census, loss = run(acts.census_of(url, rules))
@@ -58,7 +58,7 @@ def export(
 ) -> int:
     """Write a frontier as JSON lines. They hold the store's secret seed: keep them as safe as the store."""
     from outrider.cli import frontier_acts as acts  # noqa: PLC0415 - late, as in options
-    from outrider.cli.loop import run  # noqa: PLC0415 - the same
+    from outrider.loop import run  # noqa: PLC0415 - the same
 
     rules = _rules(profile, config, assignments)
     with _output(file) as out:
@@ -79,7 +79,7 @@ def import_(
 ) -> int:
     """Read JSON lines into a frontier; what it knows already is left alone."""
     from outrider.cli import frontier_acts as acts  # noqa: PLC0415 - late, as in options
-    from outrider.cli.loop import run  # noqa: PLC0415 - the same
+    from outrider.loop import run  # noqa: PLC0415 - the same
 
     rules = _rules(profile, config, assignments)
     with _input(file) as lines:
@@ -101,7 +101,7 @@ def move(  # noqa: PLR0913 - one argument for each option
 ) -> int:
     """Copy a frontier into another store. Run it again after an interruption: what is there is left alone."""
     from outrider.cli import frontier_acts as acts  # noqa: PLC0415 - late, as in options
-    from outrider.cli.loop import run  # noqa: PLC0415 - the same
+    from outrider.loop import run  # noqa: PLC0415 - the same
 
     rules = _rules(profile, config, assignments)
     if source.partition("://")[0] in {"s2+files", "s2+redis"}:

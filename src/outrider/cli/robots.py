@@ -52,9 +52,9 @@ def robots(  # noqa: PLR0913 - one argument for each option
     """Say what robots.txt says about a URL, and by which line."""
     # Late, as in options: the HTTP client and rich take longer to load than the help to print.
     from outrider.cli.document import dumped  # noqa: PLC0415
-    from outrider.cli.loop import run  # noqa: PLC0415
     from outrider.cli.robots_answer import answer_by_file, answer_by_web, told  # noqa: PLC0415
     from outrider.cli.terminal import console_on, page_width, print_lines, waiting  # noqa: PLC0415
+    from outrider.loop import run  # noqa: PLC0415
     from outrider.model.url import Url  # noqa: PLC0415
     from outrider.settings import require_contact  # noqa: PLC0415
 

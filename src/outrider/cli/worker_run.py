@@ -10,11 +10,11 @@ from typing import Final
 from outrider.app.service import Service, ServicePlaces, Sizes, open_service, service_places
 from outrider.cli.crawl_run import say_as_json
 from outrider.cli.exit_codes import ExitCode
-from outrider.cli.loop import run
 from outrider.cli.terminal import say
 from outrider.cli.waiting import opened_when_possible
 from outrider.engine.finish import Finish
 from outrider.engine.intake import Taken
+from outrider.loop import run
 from outrider.model.progress import Progress
 from outrider.observe.endpoint import Pulse, Watch, serve
 from outrider.observe.exposition import worker_exposition

@@ -11,7 +11,7 @@ from typing import IO, Final, Self
 
 from outrider.engine.messages import SocketChannel, Start
 
-MODULE: Final = "outrider.cli.worker_process"
+MODULE: Final = "outrider.app.worker_process"
 _FEW_ARENAS: Final = {"MALLOC_ARENA_MAX": "2"}
 """For glibc: an arena for each thread keeps what others could use, and a worker has a thread for each store."""
 

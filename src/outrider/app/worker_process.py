@@ -1,12 +1,12 @@
-"""A worker process of a crawl or a service: `python -m outrider.cli.worker_process FD`. Never started by hand."""
+"""A worker process of a crawl or a service: `python -m outrider.app.worker_process FD`. Never started by hand."""
 
 import gc
 import signal
 import sys
 
 from outrider.app.workers import work
-from outrider.cli.loop import run
 from outrider.engine.processes import connected
+from outrider.loop import run
 
 
 async def main(descriptor: int) -> None:

@@ -9,8 +9,11 @@ T = TypeVar("T")
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
     """Ctrl-C cancels the coroutine, which tidies up, and then is a `KeyboardInterrupt` here."""
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        return runner.run(coroutine)
+    try:
+        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            return runner.run(coroutine)
+    finally:
+        coroutine.close()  # over by now, unless Ctrl-C came before it began: nobody is to be warned of that
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
