@@ -5,15 +5,17 @@ from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
 
+from outrider.model.asked import Asked, Manners, RobotsAnswer
 from outrider.model.capture import Capture
 from outrider.model.event import Event
 from outrider.model.identity import Identity
 from outrider.model.lease import Lease
-from outrider.model.ledger import Added, Census, Entry, Filter, Leased, Settled
+from outrider.model.ledger import Added, Census, Entry, Filter, Leased, Search, Settled, SiteLine, Slice
 from outrider.model.letter import DeadLetter
+from outrider.model.order import SiteOrder
 from outrider.model.outcome import Headers, Timing, first_value
 from outrider.model.reason import Reason
-from outrider.model.record import Page, PageFilter, Record, Tally
+from outrider.model.record import Decision, Page, PageFilter, PageSlice, Record, Tally
 from outrider.model.site import Site
 from outrider.model.task import Task
 from outrider.model.url import SiteBy, Url
@@ -152,6 +154,44 @@ class OwesAgain(Protocol):
         ...
 
 
+@runtime_checkable
+class TakesOrders(Protocol):
+    """What a frontier may offer besides, for operators. All that come with Outrider do."""
+
+    async def order(self, order: SiteOrder) -> None:
+        """Put it in the place of what was said about that site before; whether the site is known does not matter."""
+        ...
+
+    async def orders(self) -> list[SiteOrder]:
+        """Those that ask for something: few, by site. Workers ask every second, so it costs next to nothing."""
+        ...
+
+    async def dismiss(self, urls: Sequence[tuple[Url, Reason]]) -> list[bool]:
+        """End what is owed, or may be revived, as skipped for this reason and for good; whether each one was.
+
+        A task that a lease shows is taken back, and what its holder settles about it is ignored. What was fetched, is
+        an alias, was dismissed before or is not known is left alone: of two who dismiss one URL, one does.
+        """
+        ...
+
+
+@runtime_checkable
+class Browsable(Protocol):
+    """What a frontier may offer besides, for who looks at it page by page. All that come with Outrider do."""
+
+    async def browse(self, search: Search, after: str | None = None, *, most: int = 100, look: int = 100_000) -> Slice:
+        """The next lines, up to `most`, looking through about `look` at the most: it costs the same at any size.
+
+        Those that are owed come first, then those that have ended. Nothing that stays is shown twice or left out while
+        others come and go. Raises `ConfigError` for an `after` that is not of this store's making.
+        """
+        ...
+
+    def survey(self) -> AsyncIterator[list[SiteLine]]:
+        """Every site with its counts, in batches."""
+        ...
+
+
 class Ledger(Protocol):
     """The same store, read for inspection, and written whole when a frontier moves.
 
@@ -185,7 +225,10 @@ class Ledger(Protocol):
 
 
 class Records(Protocol):
-    """What is kept of every visit. Writing a fetch id again replaces what it said before: a repeated visit is one."""
+    """What is kept of every visit. Writing a fetch id again replaces what it said before: a repeated visit is one.
+
+    A request that is written again is still one; a visit that was made twice has the requests of both.
+    """
 
     async def write(self, records: Sequence[Record]) -> None:
         """All of them or none."""
@@ -201,6 +244,52 @@ class Records(Protocol):
 
     async def tally(self) -> Tally:
         """From counters: it costs the same whatever the size."""
+        ...
+
+
+@runtime_checkable
+class BrowsablePages(Protocol):
+    """What records may offer besides, for who looks at them page by page. All that come with Outrider do."""
+
+    async def browse_pages(
+        self, wanted: PageFilter, before: str | None = None, *, most: int = 100, look: int = 100_000
+    ) -> PageSlice:
+        """The latest visits first, up to `most`, looking through about `look` at the most. `wanted.limit` is ignored.
+
+        Raises `ConfigError` for a `before` that is not of these records' making.
+        """
+        ...
+
+
+@runtime_checkable
+class ExportsRecords(Protocol):
+    """What records may offer besides, for who writes them out whole. All that come with Outrider do.
+
+    Batches come in the order of their writing, each by a reading of its own: of what is written meanwhile nothing is
+    shown, except that a visit which is written again is shown as it is by then.
+    """
+
+    def visits(self, wanted: PageFilter) -> AsyncIterator[list[Record]]:
+        """Pages with their evidence, without decisions."""
+        ...
+
+    def decisions(self) -> AsyncIterator[list[Decision]]: ...
+
+
+@runtime_checkable
+class AuditRecords(Protocol):
+    """What records may offer besides, for audits. All that come with Outrider do; those of `none:` have nothing."""
+
+    def requests(self) -> AsyncIterator[list[Asked]]:
+        """All that there are at one moment, in batches, about in the order of their writing."""
+        ...
+
+    def robots(self) -> AsyncIterator[list[RobotsAnswer]]:
+        """Every robots.txt that was heard of, by site, and then by when it was had."""
+        ...
+
+    async def manners(self) -> dict[str, Manners]:
+        """What workers were held to, by name: few."""
         ...
 
 

@@ -10,7 +10,6 @@ from typing import Any, Final, get_args
 from msgspec.structs import FieldInfo, fields
 
 from outrider.model.event import Event
-from outrider.model.reason import Reason
 
 INTRODUCTION: Final = """\
 An event is a fact in the past tense. A crawl writes its own into `DIR/events/events-{worker}-{serial}.jsonl`: JSON
@@ -30,7 +29,7 @@ _MEANINGS: Final = {
     "at": "When it happened: seconds since 1970.",
     "url": "The URL that it is about, without userinfo and fragment.",
     "site": "The politeness unit of the URL: a registrable domain, or a host by setting.",
-    "reason": "Why; see the list below.",
+    "reason": "Why: one of [a closed list](#reasons).",
     "rule": "The rule of admission that decided.",
     "evidence": "What the rule found, such as the pattern that matched.",
     "requested_url": "The URL that was asked for first.",
@@ -60,6 +59,10 @@ _MEANINGS: Final = {
     "down_since": "When it was first found down.",
     "interval": "Seconds between two requests from now on.",
     "not_before": "No request before this moment.",
+    "paused": "Whether it is left alone for the time being; what it owes stays owed.",
+    "excluded": "Whether it is not visited any more; what it owes ends as skipped.",
+    "delay": "Seconds between two requests, in place of the setting.",
+    "by": "How the operator said it.",
     "workers": "How many worker processes there are.",
     "resumed": "Whether it goes on with what an earlier run left.",
     "cause": "In words.",
@@ -101,11 +104,6 @@ def rows(kind: Any) -> Iterator[tuple[str, str, str]]:  # noqa: ANN401 - a Struc
     yield "`version`", "whole number", f"{kind.version}"
     for field in sorted(fields(kind), key=lambda field: field.name != "at"):
         yield f"`{field.name}`", _type_of(field), _MEANINGS[field.name]
-
-
-def reasons() -> Iterator[tuple[str, str]]:
-    for reason in Reason:
-        yield f"`{reason}`", reason.family
 
 
 def _type_of(field: FieldInfo) -> str:

@@ -152,6 +152,34 @@ class SiteSetAside(_Event, frozen=True, tag="site_set_aside"):
     down_since: float
 
 
+class SiteOrdered(_Event, frozen=True, tag="site_ordered"):
+    """An operator has said how a site is to be treated from now on; `by` is how they said it."""
+
+    site: str
+    paused: bool = False
+    excluded: bool = False
+    delay: float | None = None
+    by: str = ""
+
+
+class UrlReplayed(_Event, frozen=True, tag="url_replayed"):
+    """An operator owes it a visit again, with fresh counts; `reason` is why it had ended."""
+
+    url: Url
+    site: str
+    reason: Reason
+    by: str = ""
+
+
+class UrlDismissed(_Event, frozen=True, tag="url_dismissed"):
+    """An operator wants no more visits of it, for this reason."""
+
+    url: Url
+    site: str
+    reason: Reason
+    by: str = ""
+
+
 class CrawlStarted(_Event, frozen=True, tag="crawl_started"):
     """`resumed`: it goes on with what an earlier run left."""
 
@@ -208,6 +236,9 @@ Event: TypeAlias = (
     | SiteCameBack
     | SiteSlowedDown
     | SiteSetAside
+    | SiteOrdered
+    | UrlReplayed
+    | UrlDismissed
     | CrawlStarted
     | CrawlPaused
     | CrawlResumed

@@ -81,6 +81,36 @@ class Filter(Struct, frozen=True):
     site: str | None = None
 
 
+class Search(Struct, frozen=True):
+    """Which lines somebody looks for, ended or not; what is None does not matter. `text` is a part of the URL."""
+
+    state: State | None = None
+    reason: Reason | None = None
+    site: str | None = None
+    status: int | None = None
+    text: str | None = None
+
+
+class Slice(Struct, frozen=True):
+    """Some lines of the ledger. `after` is where to go on; None: that is all. `looked_at` lines were looked through.
+
+    Fewer than were asked for, even none, do not mean the end: a slice is also over when enough has been looked at.
+    """
+
+    entries: tuple[Entry, ...]
+    after: str | None = None
+    looked_at: int = 0
+
+
+class SiteLine(Struct, frozen=True):
+    """A site with what it owes. `held_until` is the deadline of its lease; one that has passed: its holder is gone."""
+
+    site: Site
+    pending: int = 0
+    waiting: int = 0
+    held_until: float | None = None
+
+
 class Census(Struct, frozen=True):
     """Counts of the whole frontier. `stale` counts settlements that came too late and were refused."""
 

@@ -64,6 +64,7 @@ class Reason(StrEnum):
     SITE_UNREACHABLE = "site_unreachable"
     LEASE_EXPIRED_TOO_OFTEN = "lease_expired_too_often"
     INTERNAL_ERROR = "internal_error"
+    DISMISSED = "dismissed"
     # HTTP, by code
     RATE_LIMITED = "rate_limited"
     UNEXPECTED_STATUS = "unexpected_status"
@@ -163,7 +164,12 @@ _FAMILY: Final[dict[Reason, Family]] = {
             Reason.UNDECODABLE,
             Reason.UNSOLICITED_NOT_MODIFIED,
         ),
-        Family.ENGINE: (Reason.SITE_UNREACHABLE, Reason.LEASE_EXPIRED_TOO_OFTEN, Reason.INTERNAL_ERROR),
+        Family.ENGINE: (
+            Reason.SITE_UNREACHABLE,
+            Reason.LEASE_EXPIRED_TOO_OFTEN,
+            Reason.INTERNAL_ERROR,
+            Reason.DISMISSED,
+        ),
     }.items()
     for reason in reasons
 }

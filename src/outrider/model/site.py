@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from outrider.model.reason import Reason
 from outrider.model.robots import RobotsFile
 
 
@@ -44,10 +45,18 @@ class Breaker(Struct, frozen=True):
     down_since: float | None = None
 
 
+class Trouble(Struct, frozen=True):
+    """What was last wrong with a site, and when."""
+
+    reason: Reason
+    at: float
+
+
 class Site(Struct, frozen=True):
     """Nobody talks to the site before `not_before`: the latest of what pace, cool-down and breaker ask for.
 
     `alive_at` is when it last answered with anything below 500. `set_aside` ends its tasks until it is revived.
+    `trouble` is the last failure that was no such answer; it stays when the site recovers.
     """
 
     key: str
@@ -60,3 +69,4 @@ class Site(Struct, frozen=True):
     fetched: int = 0
     set_aside: bool = False
     excluded: bool = False
+    trouble: Trouble | None = None

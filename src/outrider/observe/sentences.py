@@ -36,6 +36,13 @@ def _workers(fields: Fields) -> str:
     return counted(fields["workers"], "worker")
 
 
+def _order(fields: Fields) -> str:
+    asked = [word for word in ("paused", "excluded") if fields[word]]
+    if fields["delay"] is not None:
+        asked.append(f"asked every {duration(fields['delay'])} at most")
+    return f"{fields['site']} is to be {' and '.join(asked) or 'treated as usual'}, says an operator"
+
+
 _SENTENCES: Final[Mapping[str, Callable[[Fields], str]]] = MappingProxyType(
     {
         "url_admitted": lambda _: "admitted",
@@ -53,6 +60,9 @@ _SENTENCES: Final[Mapping[str, Callable[[Fields], str]]] = MappingProxyType(
         "site_came_back": lambda e: f"circuit closed, {e['site']} came back after {_since(e)}",
         "site_slowed_down": lambda e: f"{e['site']} asked us to wait, {_until(e, 'not_before')}",
         "site_set_aside": lambda e: f"{e['site']} was set aside, down for {_since(e)}",
+        "site_ordered": _order,
+        "url_replayed": lambda _: "to be visited again, says an operator",
+        "url_dismissed": lambda _: "not to be visited any more, says an operator",
         "crawl_started": lambda e: f"the crawl {'goes on' if e['resumed'] else 'starts'} with {_workers(e)}",
         "crawl_paused": lambda e: f"paused: {e['cause']}",
         "crawl_resumed": lambda e: f"goes on: {e['cause']}",

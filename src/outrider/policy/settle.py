@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from outrider.model.outcome import Failed, Failure, Fetched, Moved, NotModified, Scope, Skipped, Visit
 from outrider.model.reason import Family, Reason
 from outrider.model.settlement import Dead, Done, Later, MovedTo, Settlement, Skip
-from outrider.model.site import BreakerState, Site
+from outrider.model.site import BreakerState, Site, Trouble
 from outrider.model.task import Task
 from outrider.model.url import Url
 from outrider.policy import breaker as breakers
@@ -78,6 +78,8 @@ def settle_site(site: Site, visit: Visit, rules: SettleRules, *, url: int, jitte
     if sign is Sign.ALIVE:
         return paces.recover(replace(site, alive_at=now), rules.pace)
     failure = visit.outcome.failure if isinstance(visit.outcome, Failed) else None
+    if visit.requests and failure is not None:
+        site = replace(site, trouble=Trouble(failure.reason, now))
     if sign is Sign.WAIT and failure is not None:
         site = paces.slow_down(site, now, failure.retry_after, rules.pace)
     if breaker.state is BreakerState.OPEN:

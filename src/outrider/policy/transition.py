@@ -1,6 +1,6 @@
 """What does a settlement make of a task? The next task, or the last line of its story. Every store obeys this file."""
 
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,6 +11,8 @@ from outrider.model.settlement import Dead, Done, Later, MovedTo, Settlement, Sk
 from outrider.model.site import Breaker, Site
 from outrider.model.task import Task
 from outrider.model.url import Url
+
+BY_HAND: Final = "by an operator"
 
 
 class Owed(Struct, frozen=True):
@@ -76,6 +78,11 @@ def revived_site(site: Site) -> Site:
 def set_aside_entry(task: Task, site: str) -> Entry:
     """How the ledger shows a task whose site was given up: its place in the queue is kept."""
     return Entry(task.url, State.SKIPPED, site, task, Reason.SITE_UNREACHABLE, visits=task.visits)
+
+
+def dismissed(line: Entry, reason: Reason) -> Entry:
+    """An operator has ended it: without its task, so that nothing revives it."""
+    return replace(line, state=State.SKIPPED, task=None, reason=reason, detail=BY_HAND)
 
 
 def matches(wanted: Filter, state: State, reason: Reason | None, site: str) -> bool:

@@ -21,7 +21,7 @@ from outrider.model.outcome import (
 )
 from outrider.model.reason import Reason
 from outrider.model.settlement import Dead, Done, Later, MovedTo, Settlement, Skip
-from outrider.model.site import Breaker, BreakerState, Site
+from outrider.model.site import Breaker, BreakerState, Site, Trouble
 from outrider.model.task import Changes, Task
 from outrider.model.url import Url
 from outrider.policy.classify import classify
@@ -213,6 +213,26 @@ def test_a_site_given_up_sets_its_task_aside() -> None:
 
     assert settlement == Skip(Reason.SITE_UNREACHABLE, "connect_refused")
     assert site.set_aside
+
+
+@pytest.mark.parametrize(
+    ("outcome", "reason"),
+    [
+        (answered(500), Reason.HTTP_500),
+        (answered(503), Reason.HTTP_503),
+        (answered(429), Reason.RATE_LIMITED),
+        (Failed(Failure(Reason.CONNECT_REFUSED, Scope.SITE, transient=True)), Reason.CONNECT_REFUSED),
+        (answered(404), None),
+        (FETCHED, None),
+        (Skipped(Reason.ROBOTS_DISALLOWED), None),
+    ],
+)
+def test_a_site_remembers_its_last_trouble_and_not_that_of_a_page(outcome: Outcome, reason: Reason | None) -> None:
+    before = Trouble(Reason.DNS_FAILURE, NOW - 100)
+
+    _, site = after(outcome, site=replace(SITE, trouble=before))
+
+    assert site.trouble == (before if reason is None else Trouble(reason, NOW))
 
 
 def test_a_lease_may_expire_only_so_often() -> None:
