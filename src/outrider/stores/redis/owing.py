@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from outrider.model.identity import TRACKING
+from outrider.model.identity import TRACKING, Identity
 from outrider.model.task import Task
 from outrider.policy.transition import revived_site
 from outrider.ports import FrontierRules
@@ -20,7 +20,7 @@ from outrider.stores.redis.server import Replies
 
 MOST_OWED: Final = 20_000
 """Tasks of a site that are looked through; while it owes more, it has enough to do, and nothing of it is owed again."""
-_MOST_LOOKED: Final = 20_000
+MOST_LOOKED: Final = 20_000
 """Tasks a script call, however many sites: the server serves nobody else meanwhile."""
 _OWED, _ASIDE, _ELSEWHERE, _IN_FILES, _LATER = b"1", b"2", b"3", b"4", b"5"
 _STRAY, _NOT_ELSEWHERE, _IN_FILE = "x", "p", "f"
@@ -61,10 +61,8 @@ class Again:
         return len(self._sites)
 
     def calls(self, most_owed: int) -> dict[int, list[Argument]]:
-        rules = self._rules
-        identity, pace = rules.identity, rules.settle.pace
-        tracking = " ".join(sorted(TRACKING)) if identity.strip_tracking else ""
-        front: list[Argument] = [int(self.ended), most_owed, _MOST_LOOKED, tracking, int(not identity.sort_query)]
+        pace = self._rules.settle.pace
+        front: list[Argument] = [int(self.ended), most_owed, MOST_LOOKED, *spelling(self._rules.identity)]
         calls: defaultdict[int, list[Argument]] = defaultdict(lambda: [*front, pace.delay, pace.burst])
         order: defaultdict[int, list[Asked]] = defaultdict(list)
         for asked in self._sites.values():
@@ -104,7 +102,7 @@ class Again:
             site = packing.read_site(asked.site, packing.read_numbers(extras[0]), extras[1], b"")
             asked.details = packing.pack_details(revived_site(site))
         elif digits.startswith(_IN_FILES):
-            self.in_files.append((asked.site, list(_pairs(extras))))
+            self.in_files.append((asked.site, list(pairs(extras))))
         elif not digits.startswith(_LATER):
             self.count += digits.count(_OWED)
             answers = zip(list(asked.marks), digits, strict=True)
@@ -117,5 +115,10 @@ class Again:
             del self._sites[asked.site]
 
 
-def _pairs(flat: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
+def spelling(identity: Identity) -> tuple[Argument, Argument]:
+    """What `urls.lua` must know to tell two URLs apart."""
+    return " ".join(sorted(TRACKING)) if identity.strip_tracking else "", int(not identity.sort_query)
+
+
+def pairs(flat: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
     return zip(flat[::2], flat[1::2], strict=True)

@@ -20,7 +20,8 @@
 --   <bucket>:t:<prio>:<site> list   tasks that came after those segments; there is none without f
 --   <bucket>:l              set     "<prio>:<site>" of queues that have grown too long; a hint, made again by the next task
 --   <bucket>:h:<site>       string  what the holder of the site is shown, packed: priority, due, item, priority, ...
---   <bucket>:e              hash    identity hash -> line of a URL that has ended and may be revived, behind its serial;
+--   <bucket>:e              hash    identity hash -> line of a URL that has ended and may be revived, or was dismissed by
+--                                   an operator for good, behind its serial;
 --                                   or, behind "\255@", the site whose queue holds a page that took a name in this bucket
 --
 -- An item is its sequence number (MessagePack, so that bytes sort as numbers) and a tail that is opaque here.
@@ -151,6 +152,16 @@ local function append(name, item)
     is_marked[name] = true
     call('SADD', base .. 'l', name)
   end
+end
+
+-- The last segment of a queue is gone: what came behind the files follows at once.
+local function join_tail(name)
+  local head, tail = base .. 'q:' .. name, base .. 't:' .. name
+  if call('EXISTS', base .. 'f:' .. name) == 1 then return false end
+  for _, later in ipairs(call('LRANGE', tail, 0, -1)) do call('RPUSH', head, later) end
+  call('DEL', tail)
+  if call('LLEN', head) > 2 * HEAD then call('SADD', base .. 'l', name) end
+  return true
 end
 
 local function put(site, s, priority, due, item, in_front)
