@@ -210,7 +210,7 @@ def can_match(wanted: PageFilter) -> bool:
     """No page has a number that does not fit eight bytes, or a name with the character 0 or half a character."""
     if wanted.status_code is not None and abs(wanted.status_code) > _HIGHEST:
         return False
-    return not any(_UNSTORABLE.search(text) for text in (wanted.site, wanted.reason) if text)
+    return not any(_UNSTORABLE.search(text) for text in (wanted.site, wanted.reason, wanted.text) if text)
 
 
 def as_fetched_at(moment: float) -> str:
@@ -230,4 +230,5 @@ def matches(page: Page, wanted: PageFilter) -> bool:
         and wanted.status_code in {None, page.status_code}
         and (wanted.site is None or site_wanted(wanted.site).has(page.url))
         and (wanted.since is None or data.fetched_at >= as_fetched_at(wanted.since))
+        and (wanted.text is None or wanted.text in page.url)
     )

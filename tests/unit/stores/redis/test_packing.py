@@ -5,11 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from outrider.model.codec import to_bytes
 from outrider.model.ledger import Entry, State
 from outrider.model.outcome import Hop, Validators
 from outrider.model.reason import Reason
 from outrider.model.robots import RobotsFile, RobotsStatus
-from outrider.model.site import Breaker, Pace, Site
+from outrider.model.site import Breaker, Pace, Site, Trouble
 from outrider.model.task import Changes, Origin, Task
 from outrider.model.url import Url
 from outrider.stores.redis import packing
@@ -88,12 +89,22 @@ def test_a_site_comes_back_as_it_went_in() -> None:
         admitted=7,
         fetched=6,
         set_aside=True,
+        trouble=Trouble(Reason.HTTP_503, 8.25),
     )
     numbers = packing.Numbers(5.5, 9.25, 4.0, 3, 1, 7, 7, 1, 0, 0, 0)
 
     read = packing.read_site("a.org", numbers, packing.pack_details(site), packing.pack_robots(site))
 
     assert read == site
+
+
+def test_details_of_before_there_was_trouble_are_read() -> None:
+    """They had six fields."""
+    numbers = packing.Numbers(0, 0, 2.0, 1, 0, 1, 1, 0, 1, 0, 0)
+
+    site = packing.read_site("a.org", numbers, to_bytes([2.0, 4.0, 1, None, 8.0, 6]), b"")
+
+    assert (site.alive_at, site.fetched, site.trouble) == (8.0, 6, None)
 
 
 def test_a_site_that_nobody_visited_needs_no_details() -> None:

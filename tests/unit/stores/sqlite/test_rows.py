@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from outrider.model.ledger import Entry, State
 from outrider.model.outcome import Hop, Validators
 from outrider.model.reason import Reason
-from outrider.model.site import Breaker, BreakerState, Pace, Site
+from outrider.model.site import Breaker, BreakerState, Pace, Site, Trouble
 from outrider.model.task import Changes, Origin, Task
 from outrider.model.url import Url
 from outrider.stores.sqlite.rows import pack_ended, pack_site, pack_task, unpack_ended, unpack_site, unpack_task
@@ -48,6 +48,7 @@ sites = st.builds(
     fetched=numbers,
     set_aside=st.booleans(),
     excluded=st.booleans(),
+    trouble=st.none() | st.builds(Trouble, st.sampled_from(Reason), moments),
 )
 
 
