@@ -2,9 +2,9 @@
 
     .venv/bin/python bench/records.py [--quick] [--backend NAME]... [--rows 200k]
 
-Batches of 100 visits with 5 pieces of evidence each (robots, response, eleven headers, timing, error), written one by
-one to an empty store, and again once it holds `--rows` visits; then all pages are read. Making the records is not
-counted. CPU is that of this process, with all its threads, and of the server.
+Batches of 100 visits with a request and 5 pieces of evidence each (robots, response, eleven headers, timing, error),
+written one by one to an empty store, and again once it holds `--rows` visits; then all pages are read. Making the
+records is not counted. CPU is that of this process, with all its threads, and of the server.
 """
 
 import argparse
@@ -19,6 +19,7 @@ import uvloop
 from frontier_places import Place, open_place
 from msgspec import Struct
 
+from outrider.model.asked import Asked, AskedFor
 from outrider.model.record import (
     Confidence,
     Evidence,
@@ -112,7 +113,25 @@ def record(n: int) -> Record:
             links=84,
         ),
     )
-    return Record(page, tuple(Evidence(fetch_id, url, content, dict(data)) for content in contents))
+    evidence = tuple(Evidence(fetch_id, url, content, dict(data)) for content in contents)
+    sent_at = 1_794_790_000.0 + n * 0.001_234_5
+    request = Asked(
+        at=sent_at,
+        visit=fetch_id,
+        turn=n % 16,
+        site=f"site{n % 997}.example.org",
+        url=url,
+        method="GET",
+        kind=AskedFor.PAGE,
+        ended_at=sent_at + 0.183_912,
+        status=200,
+        reason=None,
+        retry_after=None,
+        not_before=sent_at,
+        interval=1.0,
+        manners="0123456789ab",
+    )
+    return Record(page, evidence, requests=(request,))
 
 
 def batches(start: int, count: int) -> Iterator[list[Record]]:

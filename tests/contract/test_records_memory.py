@@ -6,10 +6,14 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from outrider.ports import Records
 from outrider.stores.memory.records import MemoryRecords
 from outrider.stores.records import open_records
-from outrider.testing.contracts.records import RecordsContract
+from outrider.testing.contracts.records_browsing import BrowsedRecordsContract
+from outrider.testing.contracts.records_export import RecordsExportContract
+from outrider.testing.contracts.traffic import TrafficContract
 
 
-class TestMemoryRecords(RecordsContract):
+class TestMemoryRecords(BrowsedRecordsContract, RecordsExportContract, TrafficContract):
+    by_reason = False
+
     def open(self, name: str) -> AbstractAsyncContextManager[Records]:
         return self._same(name)
 

@@ -15,7 +15,10 @@ from outrider.model.url import Url
 from outrider.ports import Records
 from outrider.stores.memory.records import MemoryRecords
 from outrider.stores.records import open_records
-from outrider.testing.contracts.records import RecordsContract, pages_of, visits
+from outrider.testing.contracts.records import pages_of, visits
+from outrider.testing.contracts.records_browsing import BrowsedRecordsContract
+from outrider.testing.contracts.records_export import RecordsExportContract
+from outrider.testing.contracts.traffic import TrafficContract
 
 
 @pytest.fixture(scope="module")
@@ -24,12 +27,13 @@ def server() -> Iterator[PostgresServer]:
         yield server
 
 
-class TestPostgresRecords(RecordsContract):
+class TestPostgresRecords(BrowsedRecordsContract, RecordsExportContract, TrafficContract):
     @pytest.fixture(autouse=True)
     async def drop_schemas(self, server: PostgresServer, name: str) -> AsyncIterator[None]:
         self.server = server
         yield
         await server.drop(name)
+        await server.drop(f"{name}b")
 
     def open(self, name: str) -> AbstractAsyncContextManager[Records]:
         return open_records(self.server.url(name))
@@ -56,5 +60,6 @@ def test_any_visit_comes_back_as_from_memory(server: PostgresServer) -> None:
             assert await pages_of(store) == await pages_of(model)
             assert await store.tally() == await model.tally()
         await server.drop(name)
+        await server.drop(f"{name}b")
 
     judge()

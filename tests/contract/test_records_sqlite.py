@@ -14,10 +14,13 @@ from outrider.model.url import Url
 from outrider.ports import Records
 from outrider.stores.memory.records import MemoryRecords
 from outrider.stores.records import open_records
-from outrider.testing.contracts.records import RecordsContract, pages_of, visits
+from outrider.testing.contracts.records import pages_of, visits
+from outrider.testing.contracts.records_browsing import BrowsedRecordsContract
+from outrider.testing.contracts.records_export import RecordsExportContract
+from outrider.testing.contracts.traffic import TrafficContract
 
 
-class TestSqliteRecords(RecordsContract):
+class TestSqliteRecords(BrowsedRecordsContract, RecordsExportContract, TrafficContract):
     @pytest.fixture(autouse=True)
     def folder(self, tmp_path: Path) -> None:
         self.path = tmp_path

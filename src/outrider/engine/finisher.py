@@ -5,6 +5,7 @@ none. While a batch is being written the next one gathers, so the batches grow b
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import Any, Final, TypeVar
@@ -17,12 +18,13 @@ from outrider.engine.story import events_of, record_of
 from outrider.engine.waiting import PATIENCE, wait_for
 from outrider.errors import StoreError, StoreUnavailable
 from outrider.fetch.visit import Haul
+from outrider.model.asked import Asked, Manners, RobotsAnswer, Traffic
 from outrider.model.capture import Capture
 from outrider.model.event import Event
 from outrider.model.lease import Lease
 from outrider.model.ledger import Added, Settled
 from outrider.model.record import Record
-from outrider.model.settlement import Settlement
+from outrider.model.settlement import Done, Settlement
 from outrider.model.site import Site
 from outrider.model.task import Task
 from outrider.ports import Clock, ContentStore, EventSink, Frontier, Records
@@ -37,6 +39,7 @@ class Finished(Struct):
     """A visit that is over, with the site as it was left. `last`: the site is given back with it.
 
     `permit`: the visit took one from the purse, which is accounted for once this is written. `record` is what was.
+    `traffic` is what was asked meanwhile, by whichever visit of the site.
     """
 
     lease: Lease
@@ -51,6 +54,7 @@ class Finished(Struct):
     permit: bool = False
     size: int = 0
     record: Record | None = None
+    traffic: Traffic | None = None
 
 
 class Stores(Struct, frozen=True):
@@ -86,8 +90,10 @@ class Finisher:
         written: Callable[[Sequence[Finished], Outcome], None],
         store_away: Callable[[str | None], None],
         taken: Callable[[Finished], Awaitable[None]] | None = None,
+        manners: Manners | None = None,
     ) -> None:
         self._stores = stores
+        self._manners = manners
         self._gate = gate
         self._clock = clock
         self._agent = agent
@@ -163,7 +169,8 @@ class Finisher:
     async def _write(self, batch: Sequence[Finished], loose: Sequence[Event]) -> None:
         stores = self._stores
         keys = await self._put(batch)
-        records: list[Record] = []
+        records: list[Record] = self._traffic(batch)
+        await self._fall_silent(batch)
         events: list[Event] = list(loose)
         for item in batch:
             events += item.events
@@ -190,6 +197,38 @@ class Finisher:
         if self._taken is not None:
             for item in batch:
                 await self._taken(item)
+
+    def _traffic(self, batch: Sequence[Finished]) -> list[Record]:
+        """What was asked, and once also by which manners."""
+        requests: list[Asked] = []
+        robots: list[RobotsAnswer] = []
+        for item in batch:
+            if item.traffic is not None:
+                requests += item.traffic.requests
+                robots += item.traffic.robots
+        if not requests and not robots:
+            return []
+        manners = () if self._manners is None else (self._manners,)
+        self._manners = None
+        return [Record(requests=tuple(requests), robots=tuple(robots), manners=manners)]
+
+    async def _fall_silent(self, batch: Sequence[Finished]) -> None:
+        """A site that asked us to wait is believed before it is on record that it did.
+
+        Whoever is killed between the two would leave a silence to others that they know nothing of.
+        """
+        accounts: dict[tuple[str, int], Settled] = {}
+        unsettled: Counter[tuple[str, int]] = Counter()
+        for item in batch:
+            key = item.lease.site.key, item.lease.token
+            unsettled[key] += isinstance(item.settlement, Done)
+            asked = item.traffic is not None and any(one.asked_to_wait for one in item.traffic.requests)
+            if (asked or key in accounts) and not item.site.set_aside:
+                # Its pages count when they are settled.
+                site = replace(item.site, fetched=item.site.fetched - unsettled[key])
+                accounts[key] = Settled(item.lease, site, (), keep=True)
+        if accounts:
+            await self._insist(lambda: self._stores.frontier.settle(list(accounts.values())))
 
     def _accounts(self, batch: Sequence[Finished]) -> list[Settled]:
         """One for each lease: its last known site, and all that was finished under it.

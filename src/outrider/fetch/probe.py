@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from outrider.fetch.ask import Asker
 from outrider.fetch.hold import Hold
+from outrider.model.asked import AskedFor
 from outrider.model.outcome import Body, Failed, Failure, Fetched, Outcome, Scope, Visit
 from outrider.model.reason import Reason
 from outrider.model.url import Url
@@ -28,9 +29,10 @@ async def probe(url: Url, hold: Hold, asker: Asker, clock: Clock, new_id: Callab
     root = url.resolve("/")
     started_at, requests = clock.now(), hold.requests
     hold.site = replace(hold.site, breaker=begin_probe(hold.site.breaker))
-    reply = await asker.ask(Request(root, "HEAD"), hold, again=False)
+    reply = await asker.ask(Request(root, "HEAD"), hold, again=False, kind=AskedFor.PROBE)
     if reply.response is not None and reply.response.status in _HEAD_REFUSED:
-        reply = await asker.ask(Request(root.resolve("/robots.txt"), body_cap=_CAP), hold, again=False)
+        robots = Request(root.resolve("/robots.txt"), body_cap=_CAP)
+        reply = await asker.ask(robots, hold, again=False, kind=AskedFor.PROBE)
     outcome: Outcome
     if reply.response is None:
         outcome = Failed(replace(reply.failure or Failure(Reason.INTERNAL_ERROR), scope=Scope.SITE))

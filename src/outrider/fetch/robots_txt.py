@@ -20,10 +20,12 @@ from outrider.errors import BodyTooLarge, Undecodable
 from outrider.fetch.ask import Asker
 from outrider.fetch.body import BodyLimits, decode
 from outrider.fetch.hold import Hold
+from outrider.model.asked import AskedFor
 from outrider.model.outcome import Failure, Hop, Scope
 from outrider.model.reason import Reason
 from outrider.model.robots import RobotsBasis, RobotsFile, RobotsStatus, RobotsVerdict
 from outrider.model.url import Url
+from outrider.policy.breaker import asks_to_wait
 from outrider.policy.redirect import Follow, Leave, RedirectRules, next_hop
 from outrider.policy.robots import Defer, RobotsRules, Unreachable, judge, parse, status_of
 from outrider.ports import Clock, Request, Response
@@ -81,6 +83,7 @@ class RobotsTexts:
         self._cache: OrderedDict[str, _Known] = OrderedDict()
         self._cached_bytes = 0
         self._asking: dict[str, asyncio.Event] = {}
+        self._defers = settings.unreachable is Unreachable.DEFER
 
     async def judge(self, url: Url, hold: Hold) -> Judged:
         """`hold` is the site's of this URL, held by the caller until this returns."""
@@ -118,7 +121,7 @@ class RobotsTexts:
         known = self._cache.get(origin)
         for carried in hold.site.robots:
             if carried.origin == origin and (known is None or carried.fetched_at > known.file.fetched_at):
-                known = self._remember(carried)
+                known = self._remember(carried, hold)
         if known is not None:
             self._cache.move_to_end(origin)
         return known
@@ -148,13 +151,17 @@ class RobotsTexts:
             http_status=response.status if response is not None else None,
             detail=failure.detail if failure is not None else "",
         )
-        return self._remember(file, failure)
+        if failure is not None and asks_to_wait(failure) and (body is not None or not self._defers):
+            # The pages go on being asked for, so that no outcome tells of it: it is heeded here or never.
+            hold.site = self._asker.slowed(hold.site, failure)
+        return self._remember(file, hold, failure)
 
     async def _follow(self, url: Url, hold: Hold) -> tuple[Response | None, Failure | None]:
         """Redirects are followed even to another site (RFC 9309 2.3.1.2): it is one small request a day."""
         walked: list[Hop] = []
         while True:
-            reply = await self._asker.ask(Request(url, body_cap=self._settings.max_bytes), hold)
+            request = Request(url, body_cap=self._settings.max_bytes)
+            reply = await self._asker.ask(request, hold, kind=AskedFor.ROBOTS)
             response, failure = reply.response, reply.failure
             if failure is not None and response is None and walked:
                 # The site sends us where nobody is, or where we may not go. That says nothing of the site itself.
@@ -204,7 +211,9 @@ class RobotsTexts:
             others = (other for other in robots if other.origin != file.origin)
             hold.site = replace(hold.site, robots=_newest((*others, file)) if robots else (file,))
 
-    def _remember(self, file: RobotsFile, failure: Failure | None = None) -> _Known:
+    def _remember(self, file: RobotsFile, hold: Hold, failure: Failure | None = None) -> _Known:
+        # Also one that came with the site: whoever reads our records may not have those of who fetched it.
+        hold.note_robots(file)
         rules = parse(file.body, self._settings.max_bytes) if file.body is not None else None
         known = _Known(file, rules, failure)
         self._forget(file.origin)

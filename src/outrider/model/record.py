@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from outrider.model.asked import Asked, Manners, RobotsAnswer
 from outrider.model.outcome import Headers
 
 
@@ -168,15 +169,24 @@ class Decision(Struct, frozen=True, rename="camel"):
 
 
 class Record(Struct, frozen=True):
-    """All that is kept of one visit, written as one. Without a page when a rule of ours kept us from asking."""
+    """All that is kept of one visit, written as one. Without a page when a rule of ours kept us from asking.
+
+    `requests`, `robots` and `manners` need no visit: they are kept for audits, and are not found by a URL.
+    """
 
     page: Page | None = None
     evidence: tuple[Evidence, ...] = ()
     decisions: tuple[Decision, ...] = ()
+    requests: tuple[Asked, ...] = ()
+    robots: tuple[RobotsAnswer, ...] = ()
+    manners: tuple[Manners, ...] = ()
 
 
 class PageFilter(Struct, frozen=True):
-    """Which pages are meant; what is None does not matter. `site` is a host or a domain with all its hosts."""
+    """Which pages are meant; what is None does not matter. `site` is a host or a domain with all its hosts.
+
+    `text` is a part of the URL that was asked for.
+    """
 
     status: PageStatus | None = None
     reason: str | None = None
@@ -184,6 +194,15 @@ class PageFilter(Struct, frozen=True):
     site: str | None = None
     since: float | None = None
     limit: int | None = None
+    text: str | None = None
+
+
+class PageSlice(Struct, frozen=True):
+    """Some pages, the latest first. `before` is where to go on; None: that is all. See `model.ledger.Slice`."""
+
+    pages: tuple[Page, ...]
+    before: str | None = None
+    looked_at: int = 0
 
 
 class Tally(Struct, frozen=True):

@@ -4,8 +4,10 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Self
 
+from outrider.errors import ConfigError
+from outrider.model.asked import Asked, Manners, RobotsAnswer
 from outrider.model.capture import Capture
-from outrider.model.record import Page, PageFilter, Record, Tally
+from outrider.model.record import Decision, Page, PageFilter, PageSlice, Record, Tally
 from outrider.model.url import Url
 from outrider.ports import Clock
 from outrider.stores.place import Place
@@ -49,5 +51,36 @@ class NoRecords:
         for pages in nothing:
             yield pages
 
+    async def visits(self, _wanted: PageFilter) -> AsyncIterator[list[Record]]:
+        nothing: list[list[Record]] = []
+        for records in nothing:
+            yield records
+
+    async def decisions(self) -> AsyncIterator[list[Decision]]:
+        nothing: list[list[Decision]] = []
+        for decided in nothing:
+            yield decided
+
+    async def browse_pages(
+        self, _wanted: PageFilter, before: str | None = None, *, most: int = 100, look: int = 100_000
+    ) -> PageSlice:
+        del most, look  # there is never anything to be looked at
+        if before is not None:
+            raise ConfigError("there are no records here, so no page of them ended anywhere")
+        return PageSlice(())
+
     async def tally(self) -> Tally:
         return Tally()
+
+    async def requests(self) -> AsyncIterator[list[Asked]]:
+        nothing: list[list[Asked]] = []
+        for requests in nothing:
+            yield requests
+
+    async def robots(self) -> AsyncIterator[list[RobotsAnswer]]:
+        nothing: list[list[RobotsAnswer]] = []
+        for robots in nothing:
+            yield robots
+
+    async def manners(self) -> dict[str, Manners]:
+        return {}

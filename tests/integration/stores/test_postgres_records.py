@@ -18,6 +18,7 @@ from outrider.stores.postgres import records_rows as rows
 from outrider.stores.records import open_records
 from outrider.stores.registry import open_frontier
 from outrider.testing.contracts.records import HOME, decision, ids, pages_of, visit
+from outrider.testing.contracts.traffic import asked, auditable, requests_of
 
 
 @pytest.fixture(scope="module")
@@ -168,9 +169,36 @@ async def test_records_of_a_newer_version_are_refused(server: PostgresServer, sc
         changed = sql.SQL("UPDATE {} SET value = '99'").format(sql.Identifier(schema, "records_meta"))
         await connection.execute(changed)
 
-    with pytest.raises(SchemaMismatch, match=f"the records in schema {schema} have version 99, this program reads 1"):
+    with pytest.raises(SchemaMismatch, match=f"the records in schema {schema} have version 99, this program reads 2"):
         async with open_records(server.url(schema), create=create):
             pass
+
+
+async def test_records_of_version_1_can_be_read_and_are_brought_forward_by_who_writes(
+    server: PostgresServer, schema: str
+) -> None:
+    async with open_records(server.url(schema)) as records:
+        await records.write([visit(1)])
+    async with server.connected() as connection:
+        for name in ("request_batches", "robots_answers", "robots_bodies", "manners"):
+            await connection.execute(sql.SQL("DROP TABLE {} CASCADE").format(sql.Identifier(schema, name)))
+        changed = sql.SQL("UPDATE {} SET value = '1'").format(sql.Identifier(schema, "records_meta"))
+        await connection.execute(changed)
+
+    async with open_records(server.url(schema), create=False) as records:
+        with pytest.raises(SchemaMismatch, match="made by an older Outrider"):
+            await requests_of(auditable(records))
+        assert await ids(records, PageFilter()) == [1]
+    async with open_records(server.url(schema)) as records:
+        await records.write([Record(requests=(asked(1),))])
+
+    async with open_records(server.url(schema), create=False) as records:
+        assert await requests_of(auditable(records)) == [asked(1)]
+        assert await ids(records, PageFilter()) == [1]
+    async with server.connected() as connection:
+        view = sql.SQL("SELECT site, at, status, turn FROM {}").format(sql.Identifier(schema, "requests"))
+        cursor = await connection.execute(view)
+        assert await cursor.fetchall() == [("example.org", 1_001.25, 200, 1)]
 
 
 async def test_tables_of_another_program_are_left_alone(server: PostgresServer, schema: str) -> None:

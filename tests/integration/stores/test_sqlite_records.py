@@ -24,6 +24,7 @@ from outrider.stores.sqlite.records_rows import _SQL as SQL
 from outrider.stores.sqlite.records_schema import STEPS, bring_up
 from outrider.stores.sqlite.schema import Options, connect
 from outrider.testing.contracts.records import pages_of, visit
+from outrider.testing.contracts.traffic import auditable, requests_of
 
 NOBODY = 65_534
 
@@ -173,7 +174,7 @@ async def test_a_file_of_a_newer_version_is_refused(path: Path, *, create: bool)
         other.execute("INSERT INTO records_migrations VALUES (99, 0)")
         other.commit()
 
-    with pytest.raises(SchemaMismatch, match=r"made by a newer Outrider \(schema 99, this one knows 1\)"):
+    with pytest.raises(SchemaMismatch, match=r"made by a newer Outrider \(schema 99, this one knows 2\)"):
         async with open_records(f"sqlite://{path}", create=create):
             pass
 
@@ -187,8 +188,27 @@ async def test_a_file_of_an_older_version_is_brought_forward(path: Path) -> None
         versions = [row[0] for row in connection.execute("SELECT version FROM records_migrations ORDER BY version")]
         kept = connection.execute("SELECT count(*), max(note) FROM pages").fetchone()
 
-    assert versions == [1, 2]
+    assert versions == [1, 2, 3]
     assert kept == (1, None)
+
+
+async def test_records_of_version_1_can_be_read_and_are_brought_forward_by_who_writes(path: Path) -> None:
+    await written(path)
+    with closing(sqlite3.connect(path)) as other:
+        for name in ("request_batches", "robots_answers", "robots_bodies", "manners"):
+            other.execute(f"DROP TABLE {name}")
+        other.execute("DROP VIEW requests")
+        other.execute("DELETE FROM records_migrations WHERE version = 2")
+        other.commit()
+
+    async with open_records(f"sqlite://{path}", create=False) as store:
+        with pytest.raises(SchemaMismatch, match="made by an older Outrider"):
+            await requests_of(auditable(store))
+        assert len(await pages_of(store)) == 1
+    await written(path)
+
+    async with open_records(f"sqlite://{path}", create=False) as store:
+        assert await requests_of(auditable(store)) == []
 
 
 async def test_a_migration_that_fails_changes_nothing(path: Path) -> None:

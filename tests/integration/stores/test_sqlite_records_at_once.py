@@ -70,7 +70,7 @@ async def held(path: Path, ways: tuple[str, ...]) -> None:
         assert await records.tally() == (Tally({PageStatus.FETCHED: len(writers)}, 10 * len(writers)))
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        assert connection.execute("SELECT version FROM records_migrations").fetchall() == [(1,)]
+        assert connection.execute("SELECT version FROM records_migrations").fetchall() == [(1,), (2,)]
     adders = sum("frontier" in way for way in ways)
     if adders:
         async with open_frontier(f"sqlite://{path}", FrontierRules()) as frontier:

@@ -6,7 +6,7 @@ carries the exact value beside it as JSON, where the character is escaped.
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any, Final, TypeAlias
 
@@ -16,7 +16,17 @@ from msgspec.structs import replace
 from outrider.model.codec import to_json
 from outrider.model.record import Decision, Page, Record
 from outrider.stores.page_query import PageQuery
-from outrider.stores.page_rows import COLUMNS, Row, hashes_of, host_and_port, record_of, row_of, to_proof, url_hash
+from outrider.stores.page_rows import (
+    COLUMNS,
+    Row,
+    hashes_of,
+    host_and_port,
+    page_of,
+    record_of,
+    row_of,
+    to_proof,
+    url_hash,
+)
 from outrider.stores.postgres.arrays import BigInts, Blobs, Booleans, Column, Floats, Texts
 
 Parameters: TypeAlias = dict[str, Column]
@@ -113,15 +123,25 @@ class Batch:
         }
 
 
-def page_query(query: PageQuery) -> str:
+def page_query(query: PageQuery, name: str = "pages_where") -> str:
+    head, conditions, tail = SQL[name].partition("{conditions}")
+    return _typed(head + query.conditions * bool(conditions) + tail, query.values)
+
+
+def look_back(name: str, conditions: Sequence[str], values: Mapping[str, str | int]) -> str:
+    """Pages of one reason are found by its index; what else is asked of them is asked of each."""
+    is_narrow = "reason" in values
+    text = SQL[name].replace("{narrow}", "AND reason = :reason" if is_narrow else "")
+    return _typed(text.replace("{conditions}", "".join(f" AND {one}" for one in conditions)), values)
+
+
+def _typed(text: str, values: Mapping[str, str | int]) -> str:
     """The server wants to know the kind of a value before it has it."""
 
     def typed(hole: re.Match[str]) -> str:
-        kind = "text" if isinstance(query.values[hole[1]], str) else "bigint"
-        return f"%({hole[1]})s::{kind}"
+        return f"%({hole[1]})s::{'text' if isinstance(values[hole[1]], str) else 'bigint'}"
 
-    head, conditions, tail = SQL["pages_where"].partition("{conditions}")
-    return _HOLE.sub(typed, head + query.conditions * bool(conditions) + tail)
+    return _HOLE.sub(typed, text)
 
 
 def record_from(row: Row) -> Record:
@@ -135,6 +155,12 @@ def record_from(row: Row) -> Record:
         for one in record.evidence
     )
     return Record(page, evidence)
+
+
+def page_from(row: Row) -> Page:
+    """Of a row with the id."""
+    exact, _, *columns = row
+    return page_of(columns) if exact is None else decode(exact, type=Page)
 
 
 def pages_from(query: PageQuery, rows: Sequence[Sequence[Any]]) -> list[Page]:

@@ -7,20 +7,28 @@ In one file a power cut truncates both at one point of the one log, so that no v
 import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
-from typing import Self
+from typing import Final, Self
+
+from msgspec.msgpack import Decoder
 
 from outrider.errors import ConfigError, StoreError
-from outrider.model.record import Page, PageFilter, Record, Tally
+from outrider.model.asked import Asked, Manners, RobotsAnswer
+from outrider.model.record import Decision, Page, PageFilter, PageSlice, Record, Tally
 from outrider.model.url import Url
 from outrider.ports import Clock
+from outrider.stores.bookmark import Bookmarks
 from outrider.stores.page_rows import check, mended
 from outrider.stores.place import Place
 from outrider.stores.sqlite import records_rows as rows
+from outrider.stores.sqlite import requests_rows
 from outrider.stores.sqlite.failures import translated
-from outrider.stores.sqlite.records_schema import bring_up, connect_to_read
+from outrider.stores.sqlite.records_schema import HAS_REQUESTS, bring_up, connect_to_read
 from outrider.stores.sqlite.schema import connect, options_of
 from outrider.stores.sqlite.thread import UNANSWERED, Act, StoreThread, Transaction, Unanswered
+
+_PAST_ALL: Final = (1 << 63) - 1
 
 
 class SqliteRecords:
@@ -33,6 +41,7 @@ class SqliteRecords:
         self._options = options_of(place)
         place.end()
         self._thread = StoreThread(self._connect, self._translate)
+        self._bookmarks = Bookmarks(f"sqlite pages {self._path.resolve()}", Decoder(int))
 
     @classmethod
     @asynccontextmanager
@@ -71,18 +80,66 @@ class SqliteRecords:
         return await self._thread.do(Act(lambda transaction: rows.find(transaction.connection, str(url)), writes=False))
 
     async def pages(self, wanted: PageFilter) -> AsyncIterator[list[Page]]:
-        # On a thread of its own, so that a long search does not keep the crawl from writing.
-        reader = StoreThread(self._connect_to_read, self._translate)
-        await reader.start()
-        try:
+        async with self._reader() as reader:
             query = await reader.peek(lambda connection: rows.query(connection, wanted))
             while batch := await reader.peek(lambda connection: rows.more(connection, query)):
                 yield batch
-        finally:
-            await reader.stop()
+
+    async def visits(self, wanted: PageFilter) -> AsyncIterator[list[Record]]:
+        async with self._reader() as reader:
+            query = await reader.peek(lambda connection: rows.visit_query(connection, wanted))
+            while batch := await reader.peek(lambda connection: rows.more_visits(connection, query)):
+                yield batch
+
+    async def decisions(self) -> AsyncIterator[list[Decision]]:
+        async with self._reader() as reader:
+            after, last = 0, await reader.peek(rows.last_decision)
+            while after < last:
+                behind = partial(rows.decisions_after, after=after, last=last)
+                after, batch = await reader.peek(behind)
+                if batch:
+                    yield batch
+
+    async def browse_pages(
+        self, wanted: PageFilter, before: str | None = None, *, most: int = 100, look: int = 100_000
+    ) -> PageSlice:
+        start = _PAST_ALL if before is None else self._bookmarks.read(before)
+        look_back = partial(rows.look_back, wanted=wanted, before=start, most=most, look=look)
+        async with self._reader() as reader:
+            pages, last, looked = await reader.do(Act(lambda one: look_back(one.connection), writes=False))
+        return PageSlice(tuple(pages), None if last is None else self._bookmarks.write(last), looked)
 
     async def tally(self) -> Tally:
         return await self._thread.peek(rows.tally)
+
+    async def requests(self) -> AsyncIterator[list[Asked]]:
+        async with self._reader(HAS_REQUESTS) as reader:
+            more = await reader.peek(requests_rows.requests)
+            while batch := await reader.peek(lambda _: more()):
+                yield batch
+
+    async def robots(self) -> AsyncIterator[list[RobotsAnswer]]:
+        async with self._reader(HAS_REQUESTS) as reader:
+            more = await reader.peek(requests_rows.robots)
+            while batch := await reader.peek(lambda _: more()):
+                yield batch
+
+    async def manners(self) -> dict[str, Manners]:
+        async with self._reader(HAS_REQUESTS) as reader:
+            return await reader.peek(requests_rows.manners)
+
+    @asynccontextmanager
+    async def _reader(self, least: int = 1) -> AsyncIterator[StoreThread]:
+        """On a thread of its own, so that a long search does not keep the crawl from writing.
+
+        Raises `SchemaMismatch` for a file of an earlier version than `least`, such as one without requests.
+        """
+        reader = StoreThread(partial(connect_to_read, self._path, self._place, self._options, least), self._translate)
+        await reader.start()
+        try:
+            yield reader
+        finally:
+            await reader.stop()
 
     def _connect(self) -> sqlite3.Connection:
         if not self._create:

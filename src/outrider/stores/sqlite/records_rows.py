@@ -11,8 +11,20 @@ from typing import Final
 from msgspec.json import encode
 
 from outrider.model.record import Decision, Page, PageFilter, PageStatus, Record, Tally
-from outrider.stores.page_query import PageQuery
-from outrider.stores.page_rows import COLUMNS, Row, hashes_of, host_and_port, record_of, row_of, to_proof, url_hash
+from outrider.stores.page_query import MOST, MOST_VISITS, PageQuery, conditions_of
+from outrider.stores.page_rows import (
+    COLUMNS,
+    Row,
+    can_match,
+    hashes_of,
+    host_and_port,
+    page_of,
+    record_of,
+    row_of,
+    to_proof,
+    url_hash,
+)
+from outrider.stores.sqlite.requests_rows import Traffic
 from outrider.stores.sqlite.sql import named, script
 
 BYTES: Final = "bytes"
@@ -30,8 +42,10 @@ class Batch:
         visits = {record.page.fetch_id: (record.page, record.evidence) for record in records if record.page}
         self._pages = [(page, _page_row(page), to_proof(page, evidence)) for page, evidence in visits.values()]
         self._decisions = [_decision_row(one) for record in records for one in record.decisions]
+        self._traffic = Traffic(records)
 
     def write(self, connection: sqlite3.Connection) -> None:
+        self._traffic.write(connection)
         counts: Counter[str] = Counter()
         listed = encode([page.fetch_id for page, _, _ in self._pages]).decode()
         old = {row[0]: row[1:] for row in connection.execute(_SQL["known"], (listed,))}
@@ -87,6 +101,57 @@ def more(connection: sqlite3.Connection, query: PageQuery) -> list[Page]:
         return []
     asked = _SQL["pages_where"].replace("{conditions}", query.conditions)
     return query.take(connection.execute(asked, query.values).fetchall())
+
+
+def visit_query(connection: sqlite3.Connection, wanted: PageFilter) -> PageQuery:
+    return PageQuery(wanted, connection.execute(_SQL["last"]).fetchone()[0], MOST_VISITS)
+
+
+def more_visits(connection: sqlite3.Connection, query: PageQuery) -> list[Record]:
+    """The next pages with their evidence; none when there are no more."""
+    if query.is_done:
+        return []
+    asked = _SQL["visits_where"].replace("{conditions}", query.conditions)
+    rows = connection.execute(asked, query.values).fetchall()
+    query.passed([row[0] for row in rows])
+    return [record_of(row[1:]) for row in rows]
+
+
+def last_decision(connection: sqlite3.Connection) -> int:
+    last: int = connection.execute(_SQL["last_decision"]).fetchone()[0]
+    return last
+
+
+def decisions_after(connection: sqlite3.Connection, after: int, last: int) -> tuple[int, list[Decision]]:
+    """The next ones, and where to go on behind them."""
+    rows = connection.execute(_SQL["decisions_after"], (after, last, MOST)).fetchall()
+    return rows[-1][0] if rows else last, [Decision(*row[1:]) for row in rows]
+
+
+def look_back(
+    connection: sqlite3.Connection, wanted: PageFilter, before: int, *, most: int, look: int
+) -> tuple[list[Page], int | None, int]:
+    """The latest pages before that number; the number to go on before, if any; and how many were looked at.
+
+    The lines are walked by number and verdict alone, so that those that are not wanted cost little.
+    """
+    conditions, values = conditions_of(wanted)
+    name = "look_back" if wanted.reason is None else "look_back_by_reason"
+    asked = _SQL[name].replace("{is_wanted}", " AND ".join(conditions) or "1")
+    found: list[int] = []
+    looked = 0
+    last: int | None = None
+    for key, is_wanted in connection.execute(asked, {"before": before, **values}) if can_match(wanted) else ():
+        if last is not None and (len(found) >= most or looked >= look):
+            break
+        last = key
+        looked += 1
+        if is_wanted:
+            found.append(key)
+    else:
+        last = None
+    rows = connection.execute(_SQL["pages_with_ids"], (encode(found).decode(),))
+    return [page_of(row[1:]) for row in rows], last, looked
 
 
 def _page_row(page: Page) -> Row:

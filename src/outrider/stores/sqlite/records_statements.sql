@@ -40,5 +40,24 @@ ORDER BY fetched_at, id;
 -- name: decisions_about
 SELECT url, by, reason, rule, evidence, at, parent FROM decisions WHERE url_hash = ? AND url = ? ORDER BY at, id;
 
+-- name: last_decision
+SELECT coalesce(max(id), 0) FROM decisions;
+
+-- name: decisions_after
+SELECT id, url, by, reason, rule, evidence, at, parent FROM decisions WHERE id > ? AND id <= ? ORDER BY id LIMIT ?;
+
+-- name: visits_where
+SELECT id, {columns}, evidence FROM pages JOIN proofs ON proofs.page = id
+WHERE id > :after AND id <= :last {conditions} ORDER BY id LIMIT :most;
+
 -- name: pages_where
 SELECT id, {columns} FROM pages WHERE id > :after AND id <= :last {conditions} ORDER BY id LIMIT :most;
+
+-- name: look_back
+SELECT id, {is_wanted} FROM pages WHERE id < :before ORDER BY id DESC;
+
+-- name: look_back_by_reason
+SELECT id, {is_wanted} FROM pages INDEXED BY pages_by_reason WHERE reason = :reason AND id < :before ORDER BY id DESC;
+
+-- name: pages_with_ids
+SELECT id, {columns} FROM pages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id DESC;

@@ -55,8 +55,37 @@ SELECT exact::text, url, by, reason, rule, evidence, at, parent FROM decisions
 WHERE url_hash = %(hash)s AND url = %(url)s
 ORDER BY at, id;
 
+-- name: last_decision
+SELECT coalesce(max(id), 0) FROM decisions;
+
+-- name: decisions_after
+SELECT exact::text, id, url, by, reason, rule, evidence, at, parent FROM decisions
+WHERE id > %(after)s AND id <= %(last)s
+ORDER BY id
+LIMIT %(most)s;
+
 -- name: last
 SELECT coalesce(max(id), 0) FROM pages;
 
+-- name: visits_where
+SELECT id, exact::text, {columns}, evidence::text FROM pages JOIN proofs ON proofs.page = id
+WHERE id > :after AND id <= :last {conditions} ORDER BY id LIMIT :most;
+
 -- name: pages_where
 SELECT exact::text, id, {columns} FROM pages WHERE id > :after AND id <= :last {conditions} ORDER BY id LIMIT :most;
+
+-- name: look_back
+SELECT exact::text, id, {columns} FROM (
+    SELECT * FROM pages WHERE id < :before {narrow} ORDER BY id DESC LIMIT :look
+) AS seen
+WHERE true {conditions}
+ORDER BY id DESC LIMIT :most;
+
+-- name: looked_back
+SELECT count(*), min(id) FROM (
+    SELECT id FROM pages WHERE id < :before {narrow} ORDER BY id DESC LIMIT :look
+) AS seen;
+
+-- name: put_version
+INSERT INTO records_meta (name, value) VALUES ('version', %(version)s)
+ON CONFLICT (name) DO UPDATE SET value = excluded.value;
