@@ -5,6 +5,7 @@ from typing import Final, Self
 
 from msgspec import Struct, field
 
+from outrider.model.activity import Activity
 from outrider.model.histogram import Histogram
 from outrider.model.ledger import Census
 from outrider.model.reason import Reason
@@ -24,7 +25,7 @@ class Counts(Struct):
     `requeued` URLs go back because of their site, `disallowed` ones were skipped because of robots.txt, `dead` ones
     were given up. Breakers `opened` and `closed`; `probes_alive` and `probes_failed` asked whether a site is back.
     `lost_leases` went to another before we were done. `seconds` are of visits that asked something, `sizes` of decoded
-    contents.
+    contents. `activity` is where the seconds of all visitors of sites went: its sum is all of their time.
     """
 
     visits: int = 0
@@ -49,18 +50,25 @@ class Counts(Struct):
     errors: dict[Reason, int] = {}
     seconds: Histogram = field(default_factory=partial(Histogram.over, SECONDS))
     sizes: Histogram = field(default_factory=partial(Histogram.over, SIZES))
+    activity: dict[Activity, float] = {}
 
     def plus(self, other: Self) -> "Counts":
         """Both together, as a new value."""
         both = {name: getattr(self, name) + getattr(other, name) for name in _NUMBERS}
         reasons = self.errors.keys() | other.errors.keys()
         errors = {reason: self.errors.get(reason, 0) + other.errors.get(reason, 0) for reason in sorted(reasons)}
+        spent = self.activity.keys() | other.activity.keys()
+        activity = {one: self.activity.get(one, 0.0) + other.activity.get(one, 0.0) for one in sorted(spent)}
         return Counts(
-            **both, errors=errors, seconds=self.seconds.plus(other.seconds), sizes=self.sizes.plus(other.sizes)
+            **both,
+            errors=errors,
+            seconds=self.seconds.plus(other.seconds),
+            sizes=self.sizes.plus(other.sizes),
+            activity=activity,
         )
 
 
-_NUMBERS = tuple(name for name in Counts.__struct_fields__ if name not in {"errors", "seconds", "sizes"})
+_NUMBERS = tuple(name for name in Counts.__struct_fields__ if name not in {"errors", "seconds", "sizes", "activity"})
 
 
 class WorstBreaker(Struct, frozen=True, order=True):

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, TypeAlias
 
 from outrider import __version__
+from outrider.model.activity import Activity
 from outrider.model.ledger import Census
 from outrider.model.progress import Progress
 from outrider.model.reason import Reason
@@ -34,6 +35,11 @@ def _visits(progress: Progress) -> Values:
 
 def _failures(progress: Progress) -> Values:
     return _by_reason(progress.counts.errors)
+
+
+def _seconds(progress: Progress) -> Values:
+    for activity in Activity:
+        yield (activity.value,), progress.counts.activity.get(activity, 0.0)
 
 
 def _by_reason(numbers: Mapping[Reason, int]) -> Values:
@@ -153,6 +159,13 @@ WORKER: Final[tuple[Metric[Progress], ...]] = (
         "outrider_leases_lost_total",
         "Sites that went to another worker before this one was done with them.",
         lambda progress: progress.counts.lost_leases,
+    ),
+    Metric(
+        "outrider_worker_seconds_total",
+        Kind.COUNTER,
+        "Seconds of all visitors of sites, by what they were spent on; the sum is all of their time.",
+        _seconds,
+        ("activity",),
     ),
     counter("outrider_worker_deaths_total", "Worker processes that vanished.", lambda progress: progress.deaths),
     gauge("outrider_workers", "Worker processes.", lambda progress: progress.workers),

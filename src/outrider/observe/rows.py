@@ -4,10 +4,25 @@ The live display, the plain line and `outrider status` all say these; how they l
 """
 
 from collections.abc import Iterator, Mapping
+from typing import Final
 
+from outrider.model.activity import Activity, shares
 from outrider.model.progress import Progress, eta
 from outrider.model.reason import Reason
 from outrider.observe.words import counted, duration, rate, size, without_passwords
+
+_DOING: Final[Mapping[Activity, str]] = {
+    Activity.TURN: "waiting for turns",
+    Activity.ROOM: "waiting for room",
+    Activity.PROBING: "probing",
+    Activity.RESOLVING: "DNS",
+    Activity.CONNECTING: "connecting",
+    Activity.TLS: "TLS",
+    Activity.FIRST_BYTE: "waiting for answers",
+    Activity.RECEIVING: "receiving",
+    Activity.READING: "reading",
+    Activity.OTHER: "other",
+}
 
 TOP = 5
 """So many reasons are told; the others are one number."""
@@ -31,6 +46,8 @@ def rows(progress: Progress) -> Iterator[tuple[str, list[str]]]:
         "bytes",
         [size(counts.bytes), counted(counts.requests, "request"), counted(counts.retried, "retry", "retries")],
     )
+    if counts.activity:
+        yield "time", spent(counts.activity)
     if counts.errors:
         yield "errors", top(counts.errors)
     if progress.memory:
@@ -58,6 +75,11 @@ def _visits(progress: Progress) -> list[str]:
 
 def _idle(progress: Progress) -> int:
     return max(progress.census.sites - progress.held - progress.broken, 0)
+
+
+def spent(seconds: Mapping[Activity, float]) -> list[str]:
+    """What the visitors of sites are busy with, in percents that add up to 100."""
+    return [f"{_DOING[activity]} {share} %" for activity, share in shares(seconds).items()]
 
 
 def top(reasons: Mapping[Reason, int], most: int = TOP) -> list[str]:

@@ -12,7 +12,7 @@ from outrider.model.codec import to_json
 from outrider.model.ledger import Census
 from outrider.model.progress import Progress
 from outrider.model.reason import Reason
-from outrider.observe.rows import top
+from outrider.observe.rows import spent, top
 from outrider.observe.words import counted, duration, folded, rate, size, visible
 
 WIDTH: Final = 80
@@ -54,7 +54,7 @@ def next_steps(progress: Progress) -> list[str]:
         how = _GOES_ON.get(progress.finish or "", "the same command again")
         steps.append(f"{how} goes on with the {counted(owed, 'URL')} still owed")
     if progress.census.dead:
-        steps.append(f"outrider events {where} --type url_died tells of every dead URL")
+        steps.append(f"outrider dlq list {where} tells of every dead URL, dlq replay visits it again")
     if progress.counts.failed:
         steps.append(f"outrider events {where} --type page_failed tells of every failed visit")
     return steps
@@ -140,6 +140,8 @@ def _rows(progress: Progress) -> Iterator[tuple[str, list[str]]]:
     yield "received", [size(counts.bytes), counted(counts.requests, "request")]
     yield "links", [f"{counts.links:,} seen", f"{counts.urls:,} new"]
     yield "took", [duration(progress.seconds), counted(progress.workers, "worker")]
+    if counts.activity:
+        yield "time", spent(counts.activity)
     if counts.errors:
         yield "errors", top(counts.errors)
 

@@ -3,6 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
+from outrider.model.activity import Activity
 from outrider.model.codec import from_json, to_json
 from outrider.model.ledger import Census
 from outrider.model.progress import Counts, Progress, WorstBreaker, eta
@@ -13,7 +14,7 @@ RUNNING = Progress(at=50.0, started_at=10.0, census=OWED, counts=Counts(pages=10
 
 
 def test_counts_of_two_workers_add_up_field_by_field() -> None:
-    spread = {"seconds", "sizes"}
+    spread = {"seconds", "sizes", "activity"}
     names = [name for name in Counts.__struct_fields__ if name not in {"errors", *spread}]
     one = Counts(errors={Reason.HTTP_404: 1})
     other = Counts(errors={Reason.HTTP_404: 2, Reason.HTTP_500: 3})
@@ -26,6 +27,16 @@ def test_counts_of_two_workers_add_up_field_by_field() -> None:
     assert [getattr(both, name) for name in names] == [100 + number for number in range(len(names))]
     assert both.errors == {Reason.HTTP_404: 3, Reason.HTTP_500: 3}
     assert one.errors == {Reason.HTTP_404: 1}
+
+
+def test_what_two_workers_spent_their_time_on_adds_up() -> None:
+    one = Counts(activity={Activity.TURN: 1.5, Activity.READING: 0.25})
+    other = Counts(activity={Activity.TURN: 2.0, Activity.OTHER: 0.5})
+
+    both = one.plus(other)
+
+    assert both.activity == {Activity.TURN: 3.5, Activity.READING: 0.25, Activity.OTHER: 0.5}
+    assert one.activity == {Activity.TURN: 1.5, Activity.READING: 0.25}
 
 
 def test_what_two_workers_measured_adds_up() -> None:

@@ -1,5 +1,6 @@
 """A crawl in full swing, for tests that tell of it."""
 
+from outrider.model.activity import Activity
 from outrider.model.ledger import Census
 from outrider.model.progress import Counts, Progress
 from outrider.model.reason import Reason
@@ -25,6 +26,7 @@ COUNTS = Counts(
         Reason.HTTP_500: 8,
         Reason.TLS_EXPIRED: 3,
     },
+    activity={activity: 1_000.0 * number for number, activity in enumerate(Activity, 1)},
 )
 CENSUS = Census(
     discovered=88_000,

@@ -11,6 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.unit.observe.crawls import BUSY
 
 from outrider.errors import OutriderError
+from outrider.model.activity import Activity
 from outrider.model.progress import Counts, Progress, WorstBreaker
 from outrider.model.reason import Reason
 from outrider.observe.exposition import extract_exposition, schedule_exposition, worker_exposition
@@ -151,6 +152,15 @@ def test_failures_are_told_by_reason() -> None:
     assert failures["http_404",] == BUSY.counts.errors[Reason.HTTP_404]
 
 
+def test_seconds_are_told_by_what_they_were_spent_on_and_are_all() -> None:
+    counts = Counts(activity={Activity.TURN: 30.5, Activity.READING: 1.5})
+
+    seconds = labelled(told(replace(BUSY, counts=counts)), "outrider_worker_seconds_total")
+
+    assert set(seconds) == {(activity.value,) for activity in Activity}
+    assert (seconds["turn",], seconds["reading",], sum(seconds.values())) == (30.5, 1.5, 32.0)
+
+
 def test_what_nobody_knows_is_not_told() -> None:
     """A queue whose size could not be read is not an empty one."""
     samples = told(sizes=Sizes())
@@ -231,7 +241,7 @@ def test_names_are_unique_and_say_their_kind() -> None:
 def test_no_label_can_be_a_url_or_a_host() -> None:
     """As many series as there are sites would break whoever stores them."""
     assert {label for _, _, labels, _ in _names() for label in labels} == {
-        *("outcome", "python", "reason", "result", "state", "version"),
+        *("activity", "outcome", "python", "reason", "result", "state", "version"),
     }
 
 

@@ -14,6 +14,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from tests.unit.observe.crawls import BUSY, COUNTS
 
+from outrider.model.activity import Activity
 from outrider.model.progress import Counts, Progress
 from outrider.observe.progress import ProgressDisplay, screen
 
@@ -61,6 +62,15 @@ def test_the_facts_are_there(width: int) -> None:
         *("paused our own network is down", "waiting for example.com, in 30 s"),
     ):
         assert fact in text
+
+
+def test_what_the_time_was_spent_on_adds_up_to_a_hundred() -> None:
+    seconds = {Activity.TURN: 700.0, Activity.FIRST_BYTE: 200.0, Activity.READING: 50.0, Activity.TLS: 50.0}
+
+    told = " ".join(rendered(replace(BUSY, counts=replace(BUSY.counts, activity=seconds)), 100))
+
+    assert "waiting for turns 70 %" in told
+    assert sum(map(int, re.findall(r"(\d+) %", told))) == 100
 
 
 def test_the_time_left_is_told_when_it_is_known() -> None:

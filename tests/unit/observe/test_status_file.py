@@ -23,6 +23,17 @@ def test_a_snapshot_comes_back_as_it_was_written(tmp_path: Path) -> None:
     assert [found.name for found in path.parent.iterdir()] == ["status.json"]
 
 
+def test_one_that_an_older_version_wrote_is_read(tmp_path: Path) -> None:
+    """It does not say what the time was spent on."""
+    path = tmp_path / "status.json"
+    write_status(path, BUSY)
+    text = path.read_bytes()
+    start = text.index(b',"activity":')
+    path.write_bytes(text[:start] + text[text.index(b"}", start) + 1 :])
+
+    assert read_status(path) == replace(BUSY, counts=replace(BUSY.counts, activity={}))
+
+
 def test_no_file_is_no_status(tmp_path: Path) -> None:
     assert read_status(tmp_path / "status.json") is None
 

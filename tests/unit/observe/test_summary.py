@@ -27,7 +27,7 @@ def test_no_line_is_longer_than_the_page_and_the_facts_are_there(width: int) -> 
     for fact in (
         *("Stopped at the limit of pages.", "12,345, 3.3/s", "3.2 GiB, 16,001 requests", "1 h 02 min, 4 workers"),
         *("http_404 200", "900,000 seen, 88,000 new", "/crawls/example/crawl.db", "adds up"),
-        *("outrider events /crawls/example --type url_died", "goes on with the 61,200 URLs still owed"),
+        *("outrider dlq list /crawls/example tells", "goes on with the 61,200 URLs still owed"),
     ):
         assert fact in text
 
