@@ -12,6 +12,7 @@ from hypothesis.stateful import initialize, rule, run_state_machine_as_test
 from tests.services.redis import RedisServer
 
 from outrider.model.ledger import Entry, Settled, State
+from outrider.model.reason import Reason
 from outrider.model.task import Task
 from outrider.model.url import Url
 from outrider.policy.settle import SettleRules
@@ -75,6 +76,13 @@ class HotSites(FrontierMachine):
         numbers = data.draw(st.lists(st.integers(0, self.pages), max_size=12))
         batch = [Task(Url(f"http://{site}.org/hot/{number}")) for number in numbers for site in ("a", "b")]
         self.both(lambda frontier: frontier.owe_again(batch, ended=True))
+
+    @rule(data=st.data())
+    def dismiss_many(self, data: st.DataObject) -> None:
+        """Some are at the head, some in files, some behind those, and some are shown."""
+        numbers = data.draw(st.lists(st.integers(0, self.pages), max_size=12))
+        batch = [(Url(f"http://{site}.org/hot/{number}"), Reason.DISMISSED) for number in numbers for site in "ab"]
+        self.both(lambda frontier: frontier.dismiss(batch))
 
     @rule(tasks=st.integers(1, 9))
     def lease_and_give_back(self, tasks: int) -> None:

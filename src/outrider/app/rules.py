@@ -14,6 +14,7 @@ from outrider.fetch.body import BodyLimits
 from outrider.fetch.robots_txt import RobotsSettings
 from outrider.fetch.transport import Limits
 from outrider.fetch.visit import VisitRules
+from outrider.model.asked import Manners
 from outrider.model.identity import Identity
 from outrider.model.url import Url
 from outrider.policy.admit import AdmitRules, Reach, admit_rules
@@ -126,6 +127,41 @@ def worker_rules(settings: Settings, memory: Memory) -> WorkerRules:
         concurrency=min(settings.concurrency, memory.sites or settings.concurrency),
         most_bytes=memory.waiting_to_be_written,
         lease=settings.lease,
+        manners=manners(settings),
+    )
+
+
+def manners(settings: Settings) -> Manners:
+    """What goes on record with the requests, so that an audit needs nothing else to judge them by."""
+    return Manners(
+        agent=settings.agent_token,
+        site_by=settings.site_by,
+        delay=settings.delay,
+        burst=settings.burst,
+        site_concurrency=settings.site_concurrency,
+        slow_down=settings.slow_down,
+        slowest=settings.slowest,
+        recovery=settings.recovery,
+        max_crawl_delay=settings.max_crawl_delay,
+        retry_after_cap=settings.retry_after_cap,
+        breaker_backoff=settings.breaker_backoff,
+        breaker_multiplier=settings.breaker_multiplier,
+        breaker_max_backoff=settings.breaker_max_backoff,
+        breaker_ladder=settings.breaker_ladder,
+        give_up_after=settings.give_up_after,
+        give_up_probes=settings.give_up_probes,
+        respect_robots=settings.respect_robots,
+        robots_unreachable=settings.robots_unreachable,
+        robots_blocked=settings.robots_blocked,
+        robots_max_bytes=settings.robots_max_bytes,
+        max_redirects=settings.max_redirects,
+        max_retries=settings.max_retries,
+        max_body=crawl_limits(settings).body,
+        max_decoded=settings.max_decoded,
+        max_url_length=settings.max_url_length,
+        max_depth=settings.max_depth,
+        max_pages=settings.max_pages,
+        max_site_pages=settings.max_site_pages,
     )
 
 

@@ -18,13 +18,16 @@ from outrider.engine.brake import Brake, is_sign_of_life
 from outrider.engine.budget import Purse
 from outrider.engine.finisher import Finished, Finisher
 from outrider.engine.gate import Gate
+from outrider.engine.orders import Orders
 from outrider.engine.story import capture_of, fetch_id, site_events
 from outrider.errors import LeaseLost, StoreError
 from outrider.fetch.ask import Asker
-from outrider.fetch.hold import Hold
+from outrider.fetch.hold import Hold, SiteSilenced
 from outrider.fetch.probe import probe
 from outrider.fetch.sent import RequestHeads
+from outrider.fetch.timesheet import Timesheet
 from outrider.fetch.visit import Haul, Visitor
+from outrider.model.activity import Activity
 from outrider.model.event import BugFound, Event, PageSkipped, SiteProbed, UrlDied
 from outrider.model.identity import Identity
 from outrider.model.lease import Lease
@@ -34,7 +37,8 @@ from outrider.model.settlement import Dead, Later, Skip
 from outrider.model.site import BreakerState
 from outrider.model.task import Origin, Task
 from outrider.policy.breaker import Probe, Proceed, next_step
-from outrider.policy.pace import ready_at
+from outrider.policy.orders import Banned, Silence, Welcome, treatment
+from outrider.policy.pace import hold_until, ready_at
 from outrider.policy.settle import SettleRules, settle, settle_site
 
 PATIENCE: Final = 5.0
@@ -74,12 +78,25 @@ class _Stay:
 
 
 class Crew:
-    def __init__(self, tools: Tools, gate: Gate, finisher: Finisher, purse: Purse, brake: Brake) -> None:
+    """`activity` is where the seconds of all visitors are summed up."""
+
+    def __init__(
+        self,
+        tools: Tools,
+        gate: Gate,
+        finisher: Finisher,
+        purse: Purse,
+        brake: Brake,
+        orders: Orders,
+        activity: dict[Activity, float] | None = None,
+    ) -> None:
         self._tools = tools
+        self._activity = {} if activity is None else activity
         self._gate = gate
         self._finisher = finisher
         self._purse = purse
         self._brake = brake
+        self._orders = orders
         self.in_flight = 0
         self.stopping = False
 
@@ -98,37 +115,76 @@ class Crew:
                 raise error
 
     async def _work(self, stay: _Stay) -> None:
-        while stay.tasks and not self.stopping and (self._brake.on_trial or not self._brake.is_on):
-            task = stay.tasks.popleft()
-            if not await self._may_go_on(stay, task):
-                return
-            if self._is_full(stay, task):
-                continue
-            if self._may_be_full(stay):
-                # Who is under way may bring the last page, and sees to the rest when not.
-                stay.tasks.appendleft(task)
-                return
-            stay.under_way += 1
-            try:
-                await self._finisher.room()
-                if not await self._purse.take():
-                    return
-                await self._visit(stay, task)
-            finally:
-                stay.under_way -= 1
-            if self._brake.is_on:
-                return
+        sheet = Timesheet(self._tools.clock, self._activity)
+        try:
+            await self._visit_all(stay, sheet)
+        finally:
+            sheet.lap(Activity.OTHER)
 
-    async def _may_go_on(self, stay: _Stay, task: Task) -> bool:
+    async def _visit_all(self, stay: _Stay, sheet: Timesheet) -> None:
+        while stay.tasks and not self.stopping and (self._brake.on_trial or not self._brake.is_on):
+            if not self._is_welcome(stay):
+                return
+            task = stay.tasks.popleft()
+            try:
+                if not await self._next(stay, task, sheet):
+                    return
+            except SiteSilenced:
+                # Said while it was under way: what becomes of it is decided with the rest.
+                stay.tasks.appendleft(task)
+
+    def _is_welcome(self, stay: _Stay) -> bool:
+        """Has no operator said that the site is to be left alone? What an excluded one owes ends here."""
+        hold, now = stay.hold, self._tools.clock.now()
+        match treatment(hold.order, now):
+            case Welcome():
+                return True
+            case Silence(until):
+                self._orders.note_silence(hold.site.key)
+                hold.site = hold_until(hold.site, until)
+            case Banned(skip):
+                while stay.tasks:
+                    self._skip(stay, stay.tasks.popleft(), skip)
+        return False
+
+    async def _next(self, stay: _Stay, task: Task, sheet: Timesheet) -> bool:
+        """One more task; False when the site is to be given back."""
+        if not await self._may_go_on(stay, task, sheet):
+            return False
+        if self._is_full(stay, task):
+            return True
+        if self._may_be_full(stay):
+            # Who is under way may bring the last page, and sees to the rest when not.
+            stay.tasks.appendleft(task)
+            return False
+        stay.under_way += 1
+        try:
+            await self._finisher.room()
+            may_visit = await self._purse.take()
+            sheet.lap(Activity.ROOM)
+            if not may_visit:
+                return False
+            await self._visit(stay, task, sheet)
+        finally:
+            stay.under_way -= 1
+        return not self._brake.is_on
+
+    async def _may_go_on(self, stay: _Stay, task: Task, sheet: Timesheet) -> bool:
         """Is the site still ours, is it up, and is its next turn near?"""
         clock, hold = self._tools.clock, stay.hold
+        is_probed = stay.probing.locked()  # by another visitor
+        if is_probed:
+            sheet.lap(Activity.OTHER)
         async with stay.probing:
+            if is_probed:
+                sheet.lap(Activity.PROBING)
             if clock.now() >= hold.until:
                 return False
             step = next_step(hold.site.breaker, clock.now())
             if isinstance(step, Probe):
                 try:
-                    await self._probe(stay.lease, hold, task)
+                    with sheet.only(Activity.PROBING):
+                        await self._probe(stay.lease, hold, task, sheet)
                 except StoreError:
                     raise
                 except Exception as error:  # noqa: BLE001 - see `_visit`
@@ -137,9 +193,15 @@ class Crew:
                 step = next_step(hold.site.breaker, clock.now())
         return isinstance(step, Proceed) and ready_at(hold.site) <= clock.now() + PATIENCE
 
-    async def _probe(self, lease: Lease, hold: Hold, task: Task) -> None:
+    async def _probe(self, lease: Lease, hold: Hold, task: Task, sheet: Timesheet) -> None:
         tools, before = self._tools, hold.site
-        visit = await probe(task.url, hold, tools.asker, tools.clock, lambda: fetch_id(task, tools.identity.seed))
+        name = fetch_id(task, tools.identity.seed)
+        try:
+            visit = await probe(task.url, hold.counting_apart(name, sheet), tools.asker, tools.clock, lambda: name)
+        except SiteSilenced:
+            # Nobody has asked: who probes next does so for the first time.
+            hold.site = replace(hold.site, breaker=before.breaker)
+            raise
         self._brake.hear(lease.site.key, visit)
         if self._brake.is_on and not is_sign_of_life(visit):
             hold.site = replace(hold.site, breaker=before.breaker)
@@ -148,32 +210,37 @@ class Crew:
         hold.site = settle_site(hold.site, visit, tools.settle, url=url, jitter=_luck())
         alive = hold.site.breaker.state is BreakerState.CLOSED
         probed = SiteProbed(at=visit.ended_at, site=lease.site.key, alive=alive)
-        self._finisher.finish(Finished(lease, hold.site, events=[probed, *site_events(before, hold.site, visit)]))
+        events = [probed, *site_events(before, hold.site, visit)]
+        self._finisher.finish(Finished(lease, hold.site, events=events, traffic=hold.traffic()))
 
     def _is_full(self, stay: _Stay, task: Task) -> bool:
         """Enough pages of this site: exact, because nobody else fetches from it meanwhile."""
         most, site = self._tools.site_pages, stay.hold.site
         if most is None or site.fetched < most:
             return False
-        skip = Skip(Reason.SITE_QUOTA, f"max_site_pages={most}")
-        told = PageSkipped(
-            at=self._tools.clock.now(), url=task.url, site=site.key, reason=skip.reason, detail=skip.detail
-        )
-        self._finisher.finish(Finished(stay.lease, site, task, settlement=skip, events=[told]))
+        self._skip(stay, task, Skip(Reason.SITE_QUOTA, f"max_site_pages={most}"))
         return True
+
+    def _skip(self, stay: _Stay, task: Task, skip: Skip) -> None:
+        """It ends without a request."""
+        site, now = stay.hold.site, self._tools.clock.now()
+        told = PageSkipped(at=now, url=task.url, site=site.key, reason=skip.reason, detail=skip.detail)
+        self._finisher.finish(Finished(stay.lease, site, task, settlement=skip, events=[told]))
 
     def _may_be_full(self, stay: _Stay) -> bool:
         most = self._tools.site_pages
         return most is not None and stay.hold.site.fetched + stay.under_way >= most
 
-    async def _visit(self, stay: _Stay, task: Task) -> None:
+    async def _visit(self, stay: _Stay, task: Task, sheet: Timesheet) -> None:
         tools, hold = self._tools, stay.hold
         finished: Finished | None = None
         self.in_flight += 1
         try:
             visitor = tools.listings if task.origin is Origin.LISTING else tools.visitor
-            haul = await visitor.visit(task, hold)
-            finished = self._settled(stay.lease, hold, task, haul)
+            name = fetch_id(task, tools.identity.seed)
+            haul = await visitor.visit(task, hold.counting_apart(name, sheet))
+            finished = self._settled(stay.lease, hold, task, haul, name)
+            sheet.lap(Activity.READING)
         except StoreError:
             raise
         except Exception as error:  # noqa: BLE001 - the one place where a bug becomes an event (house style)
@@ -185,10 +252,10 @@ class Crew:
         if finished is not None:
             self._finisher.finish(finished)
 
-    def _settled(self, lease: Lease, hold: Hold, task: Task, haul: Haul) -> Finished | None:
+    def _settled(self, lease: Lease, hold: Hold, task: Task, haul: Haul, name: str) -> Finished | None:
         """None when our own network is to blame: then the task stays owed, and the site as it was."""
         tools = self._tools
-        visit = replace(haul.visit, id=fetch_id(task, tools.identity.seed))
+        visit = replace(haul.visit, id=name)
         haul = replace(haul, visit=visit)
         if visit.requests:
             self._brake.hear(lease.site.key, visit)
@@ -215,6 +282,7 @@ class Crew:
             events=site_events(before, hold.site, visit),
             permit=True,
             size=size + 4_096,
+            traffic=hold.traffic(),
         )
 
     def _put_off(self, stay: _Stay, task: Task, error: Exception, *, permit: bool = False) -> Finished:
@@ -233,7 +301,15 @@ class Crew:
         else:
             due_at = now + rules.revisit_backoff
             settlement = Later(due_at, Reason.INTERNAL_ERROR, visits, task.deferrals, task.deferred_at)
-        return Finished(stay.lease, stay.hold.site, task, settlement=settlement, events=events, permit=permit)
+        return Finished(
+            stay.lease,
+            stay.hold.site,
+            task,
+            settlement=settlement,
+            events=events,
+            permit=permit,
+            traffic=stay.hold.traffic(),
+        )
 
 
 def is_page(finished: Finished) -> bool:

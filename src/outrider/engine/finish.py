@@ -27,7 +27,8 @@ class Standing(Struct, frozen=True):
     """How it stands. `next_at`: when the first of the idle workers could do something, None when nothing is owed.
 
     `answers` counts visits, of this run, to which anything at all came back; `tried` all of them. What is `endless`
-    waits for others to bring work, and ends only when it is told to.
+    waits for others to bring work, and ends only when it is told to. `held_back`: an operator has paused a site that
+    has something to do.
     """
 
     census: Census
@@ -41,6 +42,7 @@ class Standing(Struct, frozen=True):
     endless: bool = False
     ends_at: float | None = None
     exhausted: Finish | None = None
+    held_back: bool = False
 
 
 def finish(standing: Standing) -> Finish | None:
@@ -53,7 +55,7 @@ def finish(standing: Standing) -> Finish | None:
         return None
     if standing.census.is_finished and not standing.census.leased:
         return Finish.FINISHED
-    if not standing.all_idle or standing.next_at is None:
+    if not standing.all_idle or standing.next_at is None or standing.held_back:
         return None
     away = standing.next_at - standing.now
     if standing.recrawls and not standing.census.pending and away > UP_TO_DATE_AFTER:

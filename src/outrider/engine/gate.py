@@ -26,6 +26,7 @@ from outrider.model.record import Decision
 from outrider.model.task import Candidate, Origin, Task
 from outrider.model.url import Url
 from outrider.policy.admit import AdmitRules, Reach, Refusal, admit, refusal, within
+from outrider.policy.orders import BY_ORDER
 from outrider.policy.robots import RobotsRules
 
 MOST_REMEMBERED: Final = 200_000
@@ -94,6 +95,8 @@ class Gate:
         self._recent: set[int] = set()
         self._before: set[int] = set()
         self._robots_read: OrderedDict[str, None] = OrderedDict()
+        self.excluded: frozenset[str] = frozenset()
+        """Sites that operators have excluded, beside those of the rules."""
 
     def read(self, task: Task, haul: Haul, at: float) -> Found:
         """Everything that the visit's answer proposes. A seed's own sitemaps come with its robots.txt."""
@@ -201,6 +204,8 @@ class Gate:
             if key in recent or key in before:
                 continue
             refused = refusal(url, depth, rules)
+            if self.excluded and refused is None:
+                refused = self._by_order(url)
             if refused is not None and self._rules.from_page and refused.rule == f"scope={rules.reach}":
                 # Neither remembered nor written down: its own site may lead to it.
                 found.beyond += 1
@@ -214,11 +219,18 @@ class Gate:
     def _propose(self, candidate: Candidate, rules: AdmitRules, at: float, found: Found) -> None:
         """One at a time: asked for even when it was proposed lately, because it carries more than a URL."""
         found.hashes.append(xxh3_64_intdigest(candidate.url.encode(), self._key))
-        match admit(candidate, rules):
+        admitted = admit(candidate, rules)
+        if self.excluded and isinstance(admitted, Task):
+            admitted = self._by_order(candidate.url) or admitted
+        match admitted:
             case Task() as task:
                 found.tasks.append(task)
             case Refusal() as refused:
                 self._refuse(candidate.url, refused, candidate.parent, at, found)
+
+    def _by_order(self, url: Url) -> Refusal | None:
+        site = url.site(self._rules.admit.site_by)
+        return Refusal(Reason.EXCLUDED_SITE, "order", f"{site}: {BY_ORDER}") if site in self.excluded else None
 
     @staticmethod
     def _refuse(url: Url, refused: Refusal, parent: Url | None, at: float, found: Found) -> None:

@@ -32,7 +32,10 @@ class Stop(Struct, frozen=True, tag="stop"):
 
 
 class Report(Struct, frozen=True, tag="report"):
-    """How it goes. `idle`: nothing to do before `idle_until`, or at all when that is None."""
+    """How it goes. `idle`: nothing to do before `idle_until`, or at all when that is None.
+
+    `silenced` are sites that have something to do and that an operator has paused; a few of them.
+    """
 
     counts: Counts
     in_flight: int = 0
@@ -44,6 +47,7 @@ class Report(Struct, frozen=True, tag="report"):
     paused: str = ""
     memory: int = 0
     account: Account = Account()
+    silenced: tuple[str, ...] = ()
 
 
 class Broke(Struct, frozen=True, tag="broke"):

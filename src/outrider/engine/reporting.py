@@ -84,5 +84,6 @@ class Reporting:
             paused=worker.paused,
             memory=memory,
             account=account,
+            silenced=worker.silenced,
         )
         await self._channel.send(report)

@@ -231,7 +231,7 @@ class Supervisor:
             why = finish(self._standing(reports, now, exhausted, all_idle=all_idle))
             if why is not None:
                 return why
-            await self._note_stall(now, all_idle=all_idle)
+            await self._note_stall(reports, now, all_idle=all_idle)
             if now - shown_at >= _SHOWN_EVERY:
                 self._shown(self._progress(None))
                 shown_at = now
@@ -290,14 +290,19 @@ class Supervisor:
         keeper.recount(pages_of(tally), tally.bytes)
         return tally
 
-    async def _note_stall(self, now: float, *, all_idle: bool) -> None:
-        if not all_idle:
+    async def _note_stall(self, reports: list[Report], now: float, *, all_idle: bool) -> None:
+        # Somebody looks now and then whether a paused site still is, and is not idle then; but nobody is under way.
+        silenced = sorted({site for report in reports for site in report.silenced})
+        if not all_idle and not (silenced and not any(report.in_flight for report in reports)):
             self._idle_since, self._waiting_for = None, ""
             return
         if self._idle_since is None:
             self._idle_since = now
         elif now - self._idle_since > 1.0:
             self._idle_since = now
+            if silenced:
+                self._waiting_for = f"{', '.join(silenced)}: paused by an operator"
+                return
             try:
                 self._waiting_for = await self._waits_for()
             except StoreUnavailable:
@@ -319,6 +324,7 @@ class Supervisor:
             endless=self._terms.endless,
             ends_at=None if seconds is None else self._started_at + seconds,
             exhausted=exhausted,
+            held_back=any(report.silenced for report in reports),
         )
 
     def _counts(self) -> Counts:

@@ -15,11 +15,13 @@ from outrider.engine.budget import Purse
 from outrider.engine.crew import Crew, Tools, is_page
 from outrider.engine.finisher import Finished, Finisher, Outcome, Stores
 from outrider.engine.gate import Gate
+from outrider.engine.orders import Orders
 from outrider.engine.tally import count
 from outrider.engine.troubles import Troubles
 from outrider.engine.waiting import wait_for
 from outrider.errors import StoreUnavailable
 from outrider.fetch.hold import Hold
+from outrider.model.asked import Manners
 from outrider.model.event import CrawlPaused, CrawlResumed
 from outrider.model.lease import Lease
 from outrider.model.ledger import Leased
@@ -46,7 +48,7 @@ _LOOK: Final = 0.25
 
 
 class WorkerRules(Struct, frozen=True):
-    """`concurrency` sites are held at most. `most_bytes` may wait to be written."""
+    """`concurrency` sites are held at most. `most_bytes` may wait to be written. `manners` go on record."""
 
     agent: str
     concurrency: int = 500
@@ -55,6 +57,7 @@ class WorkerRules(Struct, frozen=True):
     load: LoadLimits = LoadLimits()
     lease: float = LEASE
     tasks: int = TASKS
+    manners: Manners | None = None
 
 
 class Worker:
@@ -84,15 +87,19 @@ class Worker:
             written=self._written,
             store_away=lambda why: self._store_away("writing", why),
             taken=finished,
+            manners=rules.manners,
         )
-        self._crew = Crew(tools, gate, self._finisher, purse, self._brake)
+        self._manners = "" if rules.manners is None else rules.manners.name
+        self._gate = gate
+        self.counts = Counts()
+        self._orders = Orders(stores.frontier, tools.clock, self._ordered)
+        self._crew = Crew(tools, gate, self._finisher, purse, self._brake, self._orders, self.counts.activity)
         self._held: dict[tuple[str, int], tuple[Lease, Hold, asyncio.Task[None]]] = {}
         self._giving_back: set[tuple[str, int]] = set()
         self._wake = asyncio.Event()
         self._room = rules.concurrency
         self._troubles = Troubles(tools.settle.breaker)
         self._away: set[str] = set()
-        self.counts = Counts()
         self.paused = ""
         self.idle = False
         self.idle_until: float | None = None
@@ -123,6 +130,11 @@ class Worker:
         holds = (hold.site for _, hold, _ in self._held.values())
         return self._troubles.worst(self._clock.now(), holds)
 
+    @property
+    def silenced(self) -> tuple[str, ...]:
+        """Sites that have something to do, and that an operator has paused."""
+        return self._orders.silenced
+
     # what the watcher does
 
     def drain(self) -> None:
@@ -143,7 +155,8 @@ class Worker:
         try:
             async with asyncio.TaskGroup() as group:
                 writing = group.create_task(self._finisher.run())
-                helpers = [group.create_task(helper) for helper in (self._extend(), self._let_go(), self._watch_load())]
+                meanwhile = (self._extend(), self._let_go(), self._watch_load(), self._orders.keep_hearing())
+                helpers = [group.create_task(helper) for helper in meanwhile]
                 try:
                     await self._lease_and_serve(group)
                     await self._served()
@@ -160,6 +173,7 @@ class Worker:
     # leasing
 
     async def _lease_and_serve(self, group: asyncio.TaskGroup) -> None:
+        await self._orders.hear()  # before the first request
         while not self._crew.stopping:
             if self._brake.is_on:
                 await self._sit_out(group)
@@ -208,14 +222,21 @@ class Worker:
 
     def _serve(self, lease: Lease, group: asyncio.TaskGroup) -> None:
         key = lease.site.key, lease.token
-        hold = Hold(lease.site, self._clock, lease.deadline, is_lent=True)
+        hold = Hold(
+            lease.site,
+            self._clock,
+            lease.deadline,
+            is_lent=True,
+            manners=self._manners,
+            orders=self._orders.in_force,
+        )
         self._troubles.note(lease.site, self._clock.now())
 
         def served(_: asyncio.Task[None]) -> None:
             # Also when it was cancelled, even before it began: requests may have been sent, and their pause is kept.
             del self._held[key]
             self._giving_back.add(key)
-            self._finisher.finish(Finished(lease, hold.site, last=True))
+            self._finisher.finish(Finished(lease, hold.site, last=True, traffic=hold.traffic()))
 
         serving = group.create_task(self._crew.serve(lease, hold))
         self._held[key] = lease, hold, serving
@@ -289,6 +310,9 @@ class Worker:
             await self._nap(left)
 
     # what comes back
+
+    def _ordered(self) -> None:
+        self._gate.excluded = self._orders.excluded
 
     def _written(self, batch: Sequence[Finished], outcome: Outcome) -> None:
         self.counts.urls += outcome.new_urls

@@ -16,6 +16,7 @@ from outrider.fetch.body import BodyLimits
 from outrider.fetch.content import is_heavy, is_sendable, read_page, validators_of
 from outrider.fetch.hold import Hold
 from outrider.fetch.robots_txt import Judged, RobotsTexts
+from outrider.model.asked import AskedFor
 from outrider.model.outcome import (
     Failed,
     Failure,
@@ -34,6 +35,7 @@ from outrider.model.robots import RobotsVerdict
 from outrider.model.task import Task
 from outrider.model.url import Url
 from outrider.policy.admit import AdmitRules, refusal
+from outrider.policy.orders import paced
 from outrider.policy.pace import PaceLimits, TooSlow, heed_crawl_delay, hold_until
 from outrider.policy.redirect import Arrived, Follow, Leave, NextHop, RedirectRules, Stop, is_redirect, next_hop
 from outrider.policy.robots import Defer
@@ -155,20 +157,23 @@ class Visitor:
             if judged.file is not None:
                 hold.site = hold_until(hold.site, judged.file.expires_at)
             return Failed(_why_not_now(verdict, judged.failure))
+        heeding = heed_crawl_delay(hold.site, verdict.crawl_delay, paced(self._rules.pace, hold.order))
         if not verdict.allowed:
-            status = await self._status_only(url, hold) if self._rules.robots_blocked == "status" else None
+            status = None
+            if self._rules.robots_blocked == "status" and not isinstance(heeding, TooSlow):
+                hold.site = heeding
+                status = await self._status_only(url, hold)
             return Skipped(Reason.ROBOTS_DISALLOWED, verdict.reason, status)
-        paced = heed_crawl_delay(hold.site, verdict.crawl_delay, self._rules.pace)
-        if isinstance(paced, TooSlow):
+        if isinstance(heeding, TooSlow):
             limit = self._rules.pace.max_crawl_delay
             return Skipped(
-                Reason.CRAWL_DELAY_TOO_LONG, f"robots.txt asks for {paced.crawl_delay:g} s, the limit is {limit:g} s"
+                Reason.CRAWL_DELAY_TOO_LONG, f"robots.txt asks for {heeding.crawl_delay:g} s, the limit is {limit:g} s"
             )
-        hold.site = paced
+        hold.site = heeding
         return None
 
     async def _status_only(self, url: Url, hold: Hold) -> int | None:
-        reply = await self._asker.ask(Request(url, "HEAD"), hold, again=False)
+        reply = await self._asker.ask(Request(url, "HEAD"), hold, again=False, kind=AskedFor.STATUS)
         if reply.failure is not None:
             # The outcome is a skip, which settles nothing: a 429 is heeded here or never.
             hold.site = self._asker.slowed(hold.site, reply.failure)

@@ -75,14 +75,16 @@ def heed_crawl_delay(site: Site, crawl_delay: float | None, limits: PaceLimits) 
 def slow_down(site: Site, now: float, retry_after: float | None, limits: PaceLimits) -> Site:
     """The site said that we ask too much: wait as it says (within reason) and keep a wider interval afterwards."""
     pace = site.pace
-    widest = max(limits.slowest, pace.base)
-    # Someone who crawls their own site without a delay is still told to slow down: a second is where that starts.
-    interval = min(max(pace.interval * limits.slow_down, 1.0), widest)
-    wait = min(retry_after, limits.retry_after_cap) if retry_after is not None else interval
-    until = max(site.not_before, now + wait)
+    interval = _wider(pace, limits)
+    until = max(site.not_before, now + silence(pace, retry_after, limits))
     # The bucket must be empty when the pause ends, else a burst would follow it.
     full_at = max(pace.full_at, until + (pace.burst - 1) * interval)
     return _with_pace(replace(site, not_before=until), replace(pace, interval=interval, full_at=full_at))
+
+
+def silence(pace: Pace, retry_after: float | None, limits: PaceLimits) -> float:
+    """How long a site that said so is left alone: as it says, or for one of the wider intervals."""
+    return _wider(pace, limits) if retry_after is None else min(retry_after, limits.retry_after_cap)
 
 
 def recover(site: Site, limits: PaceLimits) -> Site:
@@ -111,6 +113,11 @@ def parse_retry_after(value: str | None, now: float) -> float | None:
         return max(0.0, parsedate_to_datetime(text).timestamp() - now)
     except (ValueError, OverflowError, TypeError, IndexError):
         return None
+
+
+def _wider(pace: Pace, limits: PaceLimits) -> float:
+    # Someone who crawls their own site without a delay is still told to slow down: a second is where that starts.
+    return min(max(pace.interval * limits.slow_down, 1.0), max(limits.slowest, pace.base))
 
 
 def _bucket_opens(pace: Pace) -> float:

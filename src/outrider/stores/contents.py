@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Final, Protocol, cast
 
+from outrider.model.capture import Capture
 from outrider.ports import Clock, ContentStore
 from outrider.stores.place import Place
 from outrider.stores.registry import backend_for
@@ -17,6 +18,20 @@ CONTENTS: Final[Mapping[str, str]] = {
     "rediss+cluster": "outrider.stores.redis.contents:RedisContents",
     "warc": "outrider.stores.warc.contents:WarcContents",
 }
+
+
+TO_READ: Final[Mapping[str, str]] = {**CONTENTS, "warc": "outrider.stores.warc.reader:WarcReader"}
+"""The same for who only reads: a writer makes its folders, and a reader must not."""
+
+
+class KeptAnswers(Protocol):
+    async def get(self, key: str) -> Capture | None:
+        """As `ContentStore.get`."""
+        ...
+
+
+class ReadingBackend(Protocol):
+    def open(self, place: Place, clock: Clock | None) -> AbstractAsyncContextManager[KeptAnswers]: ...
 
 
 class ContentBackend(Protocol):
@@ -34,3 +49,10 @@ def open_contents(url: str, clock: Clock | None = None) -> AbstractAsyncContextM
     place = Place(url)
     backend = cast("ContentBackend", backend_for(place, "content store", CONTENTS, "outrider.contents"))
     return backend.open(place, clock)
+
+
+def open_answers(url: str) -> AbstractAsyncContextManager[KeptAnswers]:
+    """The same for reading alone. Raises as `open_contents`, and `ConfigError` for an archive that is not there."""
+    place = Place(url)
+    backend = cast("ReadingBackend", backend_for(place, "content store", TO_READ, "outrider.contents"))
+    return backend.open(place, None)

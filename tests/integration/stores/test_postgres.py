@@ -12,14 +12,15 @@ from tests.services.postgres import PASSWORD, PostgresServer, running
 from outrider.errors import ConfigError, SchemaMismatch, StoreError, StoreUnavailable
 from outrider.model.identity import Identity
 from outrider.model.lease import Lease
-from outrider.model.ledger import Added, Entry, Settled, State
+from outrider.model.ledger import Added, Entry, Search, Settled, State
+from outrider.model.order import SiteOrder
 from outrider.model.outcome import Validators
 from outrider.model.reason import Reason
 from outrider.model.robots import RobotsFile, RobotsStatus
 from outrider.model.settlement import Dead, Done, Later, Settlement
 from outrider.model.task import Changes, Task
 from outrider.model.url import SiteBy, Url
-from outrider.ports import FrontierRules
+from outrider.ports import Browsable, FrontierRules, TakesOrders
 from outrider.stores.registry import FrontierStore, open_frontier
 from outrider.testing.clock import FakeClock
 
@@ -302,11 +303,32 @@ async def test_a_store_of_another_identity_is_refused(
 
 async def test_a_store_of_a_newer_version_is_refused(server: PostgresServer, schema: str, rows: Rows) -> None:
     async with open_frontier(server.url(schema), FrontierRules()):
-        await rows.ask("UPDATE meta SET value = '2' WHERE name = 'version'")
+        await rows.ask("UPDATE meta SET value = '99' WHERE name = 'version'")
 
-    with pytest.raises(SchemaMismatch, match="version 2, this program reads 1"):
+    with pytest.raises(SchemaMismatch, match="version 99, this program reads"):
         async with open_frontier(server.url(schema), FrontierRules()):
             pass
+
+
+async def test_a_store_of_version_1_is_brought_forward_with_what_it_holds(
+    server: PostgresServer, schema: str, rows: Rows
+) -> None:
+    async with open_frontier(server.url(schema), FrontierRules()) as frontier:
+        await frontier.add([Task(Url("http://a.org/"))])
+        await rows.ask("DROP TABLE orders")
+        await rows.ask("DROP INDEX sites_aside")
+        await rows.ask("UPDATE meta SET value = '1' WHERE name = 'version'")
+
+    async with open_frontier(server.url(schema), FrontierRules(), must_exist=True) as frontier:
+        assert isinstance(frontier, TakesOrders)
+        await frontier.order(SiteOrder("a.org", delay=2.5, at=7.0))
+        orders, census = await frontier.orders(), await frontier.census()
+        assert isinstance(frontier, Browsable)
+        lines = await frontier.browse(Search())
+
+    assert [line.url for line in lines.entries] == ["http://a.org/"]
+    assert orders == [SiteOrder("a.org", delay=2.5, at=7.0)]
+    assert census.pending == 1
 
 
 @pytest.mark.parametrize(

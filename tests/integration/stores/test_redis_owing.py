@@ -79,7 +79,7 @@ async def test_a_call_looks_through_so_much_and_the_rest_is_asked_again(
     await settle_all(frontier, clock)
     await settle_all(frontier, clock)
     await frontier.add([page(n, site) for site in sites for n in range(2, 6)])
-    monkeypatch.setattr(owing, "_MOST_LOOKED", 6)
+    monkeypatch.setattr(owing, "MOST_LOOKED", 6)
 
     count = await frontier.owe_again([page(n, site) for site in sites for n in range(6)], ended=True)
     census = await frontier.census()

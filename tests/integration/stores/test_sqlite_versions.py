@@ -7,13 +7,15 @@ from pathlib import Path
 import pytest
 
 from outrider.model.identity import Identity
-from outrider.model.ledger import Added, Census, Filter
+from outrider.model.ledger import Added, Census, Filter, Search, State
+from outrider.model.order import SiteOrder
 from outrider.model.reason import Reason
 from outrider.model.task import Task
 from outrider.model.url import Url
-from outrider.ports import FrontierRules
+from outrider.ports import Browsable, FrontierRules, TakesOrders
 from outrider.stores.registry import open_frontier
 from outrider.testing.clock import FakeClock
+from outrider.testing.contracts.frontier.browsing import browsed
 
 RULES = FrontierRules(Identity(seed=7))
 PAGES = [
@@ -74,3 +76,30 @@ async def test_a_frontier_of_version_1_is_added_to_lent_and_revived(path: Path) 
         ("c.org", 2): ["/1", "/2"],
     }
     assert (census.discovered, census.adds_up) == (10, True)
+
+
+async def test_a_frontier_of_version_1_is_looked_at_page_by_page(path: Path) -> None:
+    async with open_frontier(f"sqlite://{path}", RULES, FakeClock(2_000.0)) as frontier:
+        assert isinstance(frontier, Browsable)
+        lines = {line.url async for batch in frontier.entries() for line in batch}
+        found = await browsed(frontier, Search(), most=2)
+        dead = await frontier.browse(Search(state=State.DEAD))
+        aside = await frontier.browse(Search(reason=Reason.SITE_UNREACHABLE))
+
+    assert {line.url for line in found} == lines
+    assert [line.reason for line in dead.entries] == [Reason.EMPTY_BODY]
+    assert len(aside.entries) == 2
+
+
+async def test_a_frontier_of_version_1_takes_orders(path: Path) -> None:
+    async with open_frontier(f"sqlite://{path}", RULES, FakeClock(2_000.0)) as frontier:
+        assert isinstance(frontier, TakesOrders)
+        await frontier.order(SiteOrder("a.org", paused=True, at=2_000.0))
+        gone = await frontier.dismiss([(url, Reason.DISMISSED) for url in PAGES])
+        orders = await frontier.orders()
+        census = await frontier.census()
+
+    assert orders == [SiteOrder("a.org", paused=True, at=2_000.0)]
+    assert gone == [False, True, True, True, True, False, False]
+    assert census.skipped == {Reason.DISMISSED: 4, Reason.SITE_UNREACHABLE: 1, Reason.TOO_DEEP: 1}
+    assert census.adds_up

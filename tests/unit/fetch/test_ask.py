@@ -49,8 +49,8 @@ class Scene:
         state = Site("example.com", pace=fresh_pace(pace), breaker=breaker or Breaker())
         self.hold = Hold(state, self.clock, START + lease)
 
-    async def ask(self, **options: bool) -> Reply:
-        return await self.asker.ask(Request(A), self.hold, **options)
+    async def ask(self, *, conditional: bool = False, again: bool = True) -> Reply:
+        return await self.asker.ask(Request(A), self.hold, conditional=conditional, again=again)
 
     @property
     def asked_at(self) -> list[float]:

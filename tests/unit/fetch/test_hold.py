@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from outrider.clock import SharedClock
 from outrider.errors import LeaseLost
 from outrider.fetch.hold import Hold
 from outrider.model.site import Pace, Site
@@ -116,3 +117,39 @@ async def test_a_site_that_nobody_lent_is_ours_for_as_long_as_we_like() -> None:
     await hold.turn()
 
     assert hold.requests == 2
+
+
+async def test_a_silence_shorter_than_the_places_that_were_taken_is_kept_too() -> None:
+    """Two have their places at 102 and 104 when a third visit hears that nobody is wanted before 105."""
+    clock = FakeClock(100.0)
+    hold = Hold(SITE, clock, until=1_000.0)
+    await hold.turn()
+    asked_at: list[float] = []
+
+    async def ask() -> None:
+        await hold.turn()
+        asked_at.append(clock.now())
+
+    async def hear() -> None:
+        await clock.sleep(1.0)
+        hold.hush(105.0)
+
+    await asyncio.gather(ask(), ask(), hear())
+
+    assert asked_at == [106.0, 108.0]
+
+
+async def test_a_clock_that_is_set_back_during_the_wait_shortens_no_pause() -> None:
+    own = FakeClock(100.0)
+    clock = SharedClock(own)
+    hold = Hold(SITE, clock, until=1_000.0)
+    await hold.turn()
+
+    async def hear() -> None:
+        await own.sleep(1.0)
+        clock.hear(said=100.5, asked_at=101.0, heard_at=101.0)
+
+    turn, _ = await asyncio.gather(hold.turn(), hear())
+
+    assert (turn.not_before, turn.at) == (102.0, 102.0)
+    assert own.now() == 102.5

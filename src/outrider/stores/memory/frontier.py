@@ -1,22 +1,21 @@
 """The frontier in this process: the shortest true one, and the one that the others are compared with."""
 
-from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from heapq import heappop, heappush
 from typing import Self
 
 from msgspec.structs import replace
 
 from outrider.clock import SystemClock
 from outrider.model.lease import Lease
-from outrider.model.ledger import Added, Census, Entry, Filter, Leased, Settled, State
+from outrider.model.ledger import Added, Census, Entry, Filter, Leased, Search, Settled, SiteLine, Slice, State
+from outrider.model.order import SiteOrder
 from outrider.model.reason import Reason
 from outrider.model.settlement import Dead, Done, Settlement
 from outrider.model.site import Site
 from outrider.model.task import Task
 from outrider.model.url import Url
-from outrider.policy.pace import fresh_pace, reserve
+from outrider.policy.pace import reserve
 from outrider.policy.settle import expired, rested, restored, written_back
 from outrider.policy.transition import (
     Ended,
@@ -24,31 +23,26 @@ from outrider.policy.transition import (
     Owed,
     alias,
     apply,
+    dismissed,
     matches,
     renamed,
     revived,
     revived_site,
-    set_aside_entry,
-    state_of,
 )
 from outrider.ports import Clock, FrontierRules
-from outrider.stores.agreement import with_seed
+from outrider.stores.memory.books import Books
+from outrider.stores.memory.browsing import Browsing, surveyed
 from outrider.stores.memory.queue import SiteQueue
 from outrider.stores.place import Place
 
 _BATCH = 1_000
 
 
-class MemoryFrontier:
+class MemoryFrontier(Books):
     def __init__(self, rules: FrontierRules, clock: Clock) -> None:
-        self.rules = with_seed(rules)
+        super().__init__(rules)
         self._clock = clock
-        self._queues: dict[str, SiteQueue] = {}
-        self._owed: dict[int, str] = {}
-        self._ended: dict[int, Entry] = {}
-        self._hashes: set[int] = set()
-        self._counts: Counter[tuple[State, Reason | None]] = Counter()
-        self._ready: list[tuple[float, str]] = []
+        self._orders: dict[str, SiteOrder] = {}
         self._leased = 0
         self._stale = 0
 
@@ -124,6 +118,32 @@ class MemoryFrontier:
             self._owe_again(key, task, ended=ended)
         return len(wanted)
 
+    async def order(self, order: SiteOrder) -> None:
+        self._orders.pop(order.site, None)
+        if order:
+            self._orders[order.site] = order
+
+    async def orders(self) -> list[SiteOrder]:
+        return sorted(self._orders.values(), key=lambda order: order.site)
+
+    async def dismiss(self, urls: Sequence[tuple[Url, Reason]]) -> list[bool]:
+        answers: list[bool] = []
+        wanted: dict[int, Reason] = {}
+        for url, reason in urls:
+            key = self.rules.identity.hash(url)
+            answers.append(key not in wanted and self._is_dismissible(key))
+            if answers[-1]:
+                wanted[key] = reason
+        for key in wanted.keys() & self._ended.keys():
+            self._end(key, dismissed(self._unend(key), wanted[key]))
+        for site in {self._owed[key] for key in wanted.keys() & self._owed.keys()}:
+            queue = self._queues[site]
+            for key, task in queue.take(wanted.keys()).items():
+                self._end(key, dismissed(self._line_of(queue, task), wanted[key]))
+                self._disown(key, task, queue)
+            self._line_up(queue)
+        return answers
+
     async def census(self) -> Census:
         count = self._counts
         return Census(
@@ -172,6 +192,15 @@ class MemoryFrontier:
         queue = self._queues.get(site)
         return None if queue is None else (queue.site, queue.deadline)
 
+    async def browse(self, search: Search, after: str | None = None, *, most: int = 100, look: int = 100_000) -> Slice:
+        browsing = Browsing(self._queues, self._ended, self._line_of, self.rules.identity.seed)
+        return browsing.slice(search, after, most=most, look=look)
+
+    async def survey(self) -> AsyncIterator[list[SiteLine]]:
+        queues = list(self._queues.values())
+        for start in range(0, len(queues), _BATCH):
+            yield [surveyed(queue) for queue in queues[start : start + _BATCH]]
+
     async def restore(
         self, entries: Sequence[Entry] = (), sites: Sequence[Site] = (), hashes: Sequence[int] = ()
     ) -> int:
@@ -184,16 +213,6 @@ class MemoryFrontier:
         return sum(map(self._restore, entries)) + sum(map(self._restore_hash, hashes))
 
     # what the methods above are made of
-
-    def _knows(self, key: int) -> bool:
-        return key in self._owed or key in self._ended or key in self._hashes
-
-    def _queue(self, site: str) -> SiteQueue:
-        queue = self._queues.get(site)
-        if queue is None:
-            fresh = Site(site, pace=fresh_pace(self.rules.settle.pace))
-            queue = self._queues[site] = SiteQueue(fresh)
-        return queue
 
     def _add(self, task: Task, touched: dict[str, SiteQueue]) -> Added:
         key = self.rules.identity.hash(task.url)
@@ -208,44 +227,6 @@ class MemoryFrontier:
         self._owe(key, replace(task, sequence=queue.next_sequence()), queue)
         touched[queue.site.key] = queue
         return Added.NEW
-
-    def _owe(self, key: int, task: Task, queue: SiteQueue) -> None:
-        self._owed[key] = queue.site.key
-        queue.put(key, task)
-        self._counts[self._counted(queue, task)] += 1
-
-    def _disown(self, key: int, task: Task, queue: SiteQueue) -> None:
-        del self._owed[key]
-        self._counts[self._counted(queue, task)] -= 1
-
-    def _end(self, key: int, entry: Entry) -> None:
-        self._ended[key] = entry
-        self._counts[entry.state, entry.reason] += 1
-
-    def _counted(self, queue: SiteQueue, task: Task) -> tuple[State, Reason | None]:
-        return (State.SKIPPED, Reason.SITE_UNREACHABLE) if queue.site.set_aside else (state_of(task), None)
-
-    def _line_of(self, queue: SiteQueue, task: Task) -> Entry:
-        if queue.site.set_aside:
-            return set_aside_entry(task, queue.site.key)
-        return Entry(task.url, state_of(task), queue.site.key, task, visits=task.visits)
-
-    def _line_up(self, queue: SiteQueue) -> None:
-        """Its place among the ready; places that are no longer true are passed over when they come up."""
-        ready_at = queue.ready_at
-        if ready_at is not None:
-            heappush(self._ready, (ready_at, queue.site.key))
-
-    def _next_ready(self, now: float) -> SiteQueue | None:
-        next_at = self._next_at()
-        if next_at is None or next_at > now:
-            return None
-        return self._queues[heappop(self._ready)[1]]
-
-    def _next_at(self) -> float | None:
-        while self._ready and self._queues[self._ready[0][1]].ready_at != self._ready[0][0]:
-            heappop(self._ready)
-        return self._ready[0][0] if self._ready else None
 
     def _recover(self, queue: SiteQueue) -> None:
         """A lease that ran out: its tasks count one recovery more, its site has rested."""
@@ -312,14 +293,6 @@ class MemoryFrontier:
         self._end(key, alias(task, url, url.site(self.rules.site_by)))
         return new_key, renamed(after, url)
 
-    def _count_aside(self, queue: SiteQueue, *, was_aside: bool) -> None:
-        if queue.site.set_aside == was_aside:
-            return
-        for task in queue.tasks():
-            aside, owed = (State.SKIPPED, Reason.SITE_UNREACHABLE), (state_of(task), None)
-            self._counts[aside] += 1 if queue.site.set_aside else -1
-            self._counts[owed] += -1 if queue.site.set_aside else 1
-
     def _is_wanted(self, queue: SiteQueue, wanted: Filter) -> bool:
         aside = queue.site.set_aside
         return aside and matches(wanted, State.SKIPPED, Reason.SITE_UNREACHABLE, queue.site.key)
@@ -333,11 +306,14 @@ class MemoryFrontier:
     def _revive(self, key: int, entry: Entry) -> None:
         if entry.task is None:
             return
-        del self._ended[key]
-        self._counts[entry.state, entry.reason] -= 1
+        self._unend(key)
         queue = self._queue(entry.site)
         self._owe(key, revived(entry.task, queue.next_sequence()), queue)
         self._line_up(queue)
+
+    def _is_dismissible(self, key: int) -> bool:
+        entry = self._ended.get(key)
+        return key in self._owed or (entry is not None and entry.task is not None)
 
     def _is_over(self, key: int, *, ended: bool) -> bool:
         if key in self._owed:

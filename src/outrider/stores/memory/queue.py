@@ -1,6 +1,7 @@
 """One site's queue in memory: what is due, what is due later, and what its holder is shown."""
 
-from heapq import heappop, heappush
+from collections.abc import Collection
+from heapq import heapify, heappop, heappush
 
 from outrider.model.site import Site
 from outrider.model.task import Task
@@ -66,6 +67,17 @@ class SiteQueue:
         shown, self.shown = self.shown, {}
         for key, task in shown.items():
             self.put(key, task)
+
+    def take(self, keys: Collection[int]) -> dict[int, Task]:
+        """Those of them that are here leave the queue, shown or not."""
+        taken = {key: self.shown.pop(key) for key in list(self.shown) if key in keys}
+        taken |= {key: task for *_, key, task in (*self._due, *self._later) if key in keys}
+        self._left |= {serial for _, serial, key, _ in self._due if key in keys}
+        self._due = [entry for entry in self._due if entry[2] not in keys]
+        self._later = [entry for entry in self._later if entry[2] not in keys]
+        heapify(self._due)
+        heapify(self._later)
+        return taken
 
     def _put_due(self, key: int, task: Task) -> None:
         self._serial += 1

@@ -7,7 +7,7 @@ it was committed is not known, and the caller's next call will tell.
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Final, Self, TypeAlias, TypeVar
 
@@ -132,15 +132,22 @@ class Database:
             async with self._pool.connection() as connection:
                 return await say(connection, name, values)
 
-    async def stream(self, name: str, values: Mapping[str, Any], size: int) -> AsyncIterator[list[Record]]:
+    async def stream(self, name: str, values: Mapping[str, Any], size: int) -> AsyncGenerator[list[Record], None]:
         """A long answer in batches, all of it from one moment."""
+        async for batch in self.stream_statement(STATEMENTS[name], size, values):
+            yield batch
+
+    async def stream_statement(
+        self, statement: str, size: int, values: Mapping[str, Any] | None = None
+    ) -> AsyncIterator[list[Record]]:
+        """The same for a statement of somebody else's."""
         with self.translating():
             async with (
                 self._pool.connection() as connection,
                 connection.transaction(),
-                connection.cursor(f"all_{name}") as cursor,
+                connection.cursor("all_of_it") as cursor,
             ):
-                await cursor.execute(STATEMENTS[name], values, binary=True)
+                await cursor.execute(statement.encode(), values, binary=True)
                 while batch := await cursor.fetchmany(size):
                     yield batch
 

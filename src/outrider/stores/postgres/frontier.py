@@ -4,15 +4,16 @@ A method is one transaction, and each of them locks the sites it touches before 
 looks first without a lock, since most of what a crawl proposes is known.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Final, Self, TypeVar
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from outrider.model.lease import Lease
 from outrider.model.ledger import Added, Census, Entry, Filter, Leased, Settled, State
+from outrider.model.order import SiteOrder
 from outrider.model.reason import Reason
 from outrider.model.settlement import Dead
 from outrider.model.site import Site
@@ -103,6 +104,19 @@ class PostgresFrontier(PostgresLedger):
         hash_of = self.rules.identity.hash
         wanted = _firsts((hash_of(task.url), task) for task in tasks)
         return await self._work(lambda work: self._owe_again(work, wanted, ended=ended))
+
+    async def order(self, order: SiteOrder) -> None:
+        await self._database.ask("order" if order else "take_order_back", asdict(order))
+
+    async def orders(self) -> list[SiteOrder]:
+        return [SiteOrder(*record) for record in await self._database.ask("orders")]
+
+    async def dismiss(self, urls: Sequence[tuple[Url, Reason]]) -> list[bool]:
+        hash_of = self.rules.identity.hash
+        keys = [hash_of(url) for url, _ in urls]
+        wanted = _firsts(zip(keys, (reason for _, reason in urls), strict=True))
+        gone = await self._work(lambda work: _dismiss(work, wanted))
+        return [gone.pop(key, False) for key in keys]
 
     async def census(self) -> Census:
         count = {(state, reason): n for state, reason, n in await self._database.ask("census") if n}
@@ -318,6 +332,20 @@ def _lend(work: Work, row: SiteRow, shown: list[Row], seconds: float) -> Lease:
     row.site = reserve(row.site, work.now)
     work.counts["leased", ""] += 1
     return lease
+
+
+async def _dismiss(work: Work, wanted: Mapping[int, Reason]) -> dict[int, bool]:
+    """Which of them had something to end. A row that has ended is locked itself, for it may have no site."""
+    seen = {key: row for key, row in (await work.rows(wanted)).items() if row.has_task}
+    await work.lock(row.site for row in seen.values())
+    rows = {key: row for key, row in (await work.lock_rows(seen)).items() if row.has_task}
+    for key, row in rows.items():
+        is_owed = State(row.status) in _OWED
+        if is_owed and row.site not in work.sites:
+            raise LostRace("a URL was owed by another site in between")
+        work.dismiss(row, wanted[key], work.sites[row.site] if is_owed else None)
+    await work.write()
+    return dict.fromkeys(rows, True)
 
 
 def _give_back(work: Work, row: SiteRow) -> None:

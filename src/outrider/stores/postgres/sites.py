@@ -66,7 +66,7 @@ class SiteRow:
         hashes = array("q")
         hashes.frombytes(shown)
         self.shown = dict.fromkeys(hashes)
-        self.is_given_back = False
+        self.is_first_due_unsure = False
         self._robots: bytes | None = None
         self._before = self._queued()
 
@@ -87,11 +87,13 @@ class SiteRow:
             self.pending += count
         if count > 0:
             self.first_due = due_at if self.first_due is None else min(self.first_due, due_at)
+        else:
+            self.is_first_due_unsure = True
 
     def give_back(self) -> None:
         self.deadline = None
         self.shown = {}
-        self.is_given_back = True
+        self.is_first_due_unsure = True
 
     def know_robots(self, files: tuple[RobotsFile, ...]) -> None:
         """Written only when they are others than the stored ones, which were not read."""

@@ -10,10 +10,10 @@ def _read(name: str) -> str:
     return (files("outrider.stores.postgres") / "sql" / name).read_text(encoding="utf-8")
 
 
-def _statements() -> dict[str, str]:
+def named(file: str) -> dict[str, str]:
     """One statement follows each `-- name:`."""
-    named: dict[str, str] = {}
-    for part in _read("statements.sql").split("-- name: ")[1:]:
+    found: dict[str, str] = {}
+    for part in _read(file).split("-- name: ")[1:]:
         name, _, body = part.partition("\n")
         text = body[: body.index(";")]
         for hole, filling in (
@@ -24,9 +24,10 @@ def _statements() -> dict[str, str]:
             ("{everything}", EVERYTHING),
         ):
             text = text.replace(hole, filling)
-        named[name.strip()] = text.strip()
-    return named
+        found[name.strip()] = text.strip()
+    return found
 
 
-STATEMENTS: Final = _statements()
-SCHEMA: Final = _read("schema.sql")
+STATEMENTS: Final = named("statements.sql")
+STEPS: Final = (_read("schema.sql"), _read("schema_orders.sql"), _read("schema_browse.sql"))
+"""What makes version n of version n - 1. Steps are added, never changed: stores out there were made by them."""

@@ -10,16 +10,17 @@ from collections.abc import Collection, Iterable, Sequence
 from msgspec.structs import replace
 
 from outrider.model.ledger import Entry
+from outrider.model.reason import Reason
 from outrider.model.settlement import Done, Settlement
 from outrider.model.site import Site
 from outrider.model.task import Task
 from outrider.model.url import Url
 from outrider.policy.pace import fresh_pace
-from outrider.policy.transition import Ended, Next, Owed, alias, apply, renamed
+from outrider.policy.transition import Ended, Next, Owed, alias, apply, dismissed, renamed
 from outrider.ports import FrontierRules
 from outrider.stores.postgres.arrays import BigInts, Blobs, Texts
 from outrider.stores.postgres.database import Connection, LostRace, Record, say
-from outrider.stores.postgres.rows import Row, arrays, hash_row, noting, owed_row, row_of, rows_from, task_of
+from outrider.stores.postgres.rows import Row, arrays, entry_of, hash_row, noting, owed_row, row_of, rows_from, task_of
 from outrider.stores.postgres.sites import Counts, SiteRow, packed_site, site_arrays
 
 
@@ -68,6 +69,12 @@ class Work:
         rows = rows_from(await say(self._connection, "rows", {"hashes": wanted})) if wanted else []
         return {row.url_hash: row for row in rows}
 
+    async def lock_rows(self, hashes: Iterable[int]) -> dict[int, Row]:
+        """Also of those that have ended, whose site may be none that could be locked."""
+        wanted = BigInts(hashes)
+        rows = rows_from(await say(self._connection, "lock_rows", {"hashes": wanted})) if wanted else []
+        return {row.url_hash: row for row in rows}
+
     async def due(self, keys: Sequence[str], tasks: int) -> dict[str, list[Row]]:
         due: dict[str, list[Row]] = {key: [] for key in keys}
         values = {"keys": Texts(keys), "now": self.now, "tasks": tasks}
@@ -103,6 +110,16 @@ class Work:
     def finish(self, row: Row, settlement: Settlement, site: SiteRow) -> None:
         """A task that was shown is settled. What it becomes is decided in `write`, where the names are known."""
         self._finished.append((row.url_hash, row, settlement, site))
+
+    def dismiss(self, row: Row, reason: Reason, site: SiteRow | None) -> None:
+        """For good. `site` is the one in whose queue it stands; None for a line that has ended."""
+        if site is None:
+            self.counts[row.status, row.last_error or ""] -= 1
+        else:
+            site.shown.pop(row.url_hash, None)
+            site.owe(row.next_fetch_at, -1)
+        line = entry_of(row, set_aside=site is not None and site.site.set_aside)
+        self._updates[row.url_hash] = self._ended(row_of(row.url_hash, dismissed(line, reason), task_of(row)))
 
     async def write(self) -> None:
         await self._insert_new()
@@ -218,7 +235,7 @@ class Work:
             return
         unsure: dict[str, SiteRow] = {}
         for row in rows:
-            if row.is_given_back and row.deadline is None:
+            if row.is_first_due_unsure and row.deadline is None:
                 # A task that was never put off is due at 0, and nothing is due before that.
                 row.first_due = 0.0 if row.pending else None
                 if row.waiting and not row.pending:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from outrider.errors import ConfigError, StoreError, StoreUnavailable
 from outrider.model.lease import Lease
-from outrider.model.ledger import Added, Census, Entry, Filter, Leased, Settled, State
+from outrider.model.ledger import Added, Census, Entry, Filter, Leased, Search, Settled, Slice, State
 from outrider.model.reason import Reason
 from outrider.model.settlement import Done
 from outrider.model.task import Task
@@ -29,12 +29,13 @@ from outrider.stores.known import Known
 from outrider.stores.place import Place
 from outrider.stores.redis import packing
 from outrider.stores.redis.accounts import Claim, Writer, counter_of
+from outrider.stores.redis.browsing import browse
 from outrider.stores.redis.buckets import Buckets, Wanted, open_buckets
 from outrider.stores.redis.census import count_all
 from outrider.stores.redis.dedup import Dedup
 from outrider.stores.redis.heads import Head, merge, read_heads, recovery_of
-from outrider.stores.redis.ledger import RedisLedger
 from outrider.stores.redis.link import Argument
+from outrider.stores.redis.orders import RedisOrders
 from outrider.stores.redis.owing import MOST_OWED, Again
 from outrider.stores.redis.proposals import UNCHECKED, Proposals
 from outrider.stores.redis.server import Server, connect
@@ -64,7 +65,7 @@ async def reach(
         yield server, buckets, agreed, known
 
 
-class RedisFrontier(RedisLedger):
+class RedisFrontier(RedisOrders):
     def __init__(
         self, server: Server, buckets: Buckets, rules: FrontierRules, clock: Clock | None, megabytes: int
     ) -> None:
@@ -171,7 +172,19 @@ class RedisFrontier(RedisLedger):
     async def census(self) -> Census:
         return await count_all(self.server, self.buckets)
 
+    async def browse(self, search: Search, after: str | None = None, *, most: int = 100, look: int = 100_000) -> Slice:
+        """What is owed, and what may be revived; nothing else has a line here. The records have what was fetched."""
+        found = await browse(self, search, after, most=most, look=look)
+        if found.after is None:
+            await self.check_marks()
+        return found
+
     # what the methods above are made of
+
+    async def spilled(self, queue: bytes, segments: Sequence[bytes], after: int, most: int) -> list[bytes]:
+        """The first items in files, of these segments of a queue, whose number is larger than `after`."""
+        del after, most
+        raise StoreError(f"{queue.decode()} is in files ({len(segments)}): open the store as redis+files:")
 
     def _seen(self) -> Known:
         """What is known for sure, of the server as it is now."""
@@ -247,7 +260,7 @@ class RedisFrontier(RedisLedger):
         if pointer is None:
             return False
         holder, entry = pointer
-        if entry is None or entry.task is None:
+        if entry is None:
             return False
         if entry.state in {State.PENDING, State.WAITING} or not again.ended:
             return True

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Final
 
 from outrider.errors import StoreError
-from outrider.model.ledger import Entry, Filter, State
+from outrider.model.ledger import Entry, Filter, SiteLine, State
 from outrider.model.reason import Reason
 from outrider.model.site import Site
 from outrider.model.task import Task
@@ -22,11 +22,10 @@ from outrider.stores.redis.buckets import MARK, Buckets
 from outrider.stores.redis.census import count_all
 from outrider.stores.redis.dedup import Bloom
 from outrider.stores.redis.link import Argument
+from outrider.stores.redis.packing import POINTER
 from outrider.stores.redis.server import Server
 
 _BATCH: Final = 1_000
-_POINTER: Final = b"\xff@"
-"""No line begins so: its serial is a positive number."""
 
 
 class RedisLedger:
@@ -46,7 +45,7 @@ class RedisLedger:
         line = await self._line(site, key)
         if line is None:
             return await self._owed_line(site, key)
-        return packing.read_line(line) if not line.startswith(_POINTER) else await self._pointed_at(line, key)
+        return packing.read_line(line) if not line.startswith(POINTER) else await self._pointed_at(line, key)
 
     async def knows(self, urls: Sequence[Url]) -> list[bool]:
         keys = [self.identity.hash(url) for url in urls]
@@ -127,6 +126,20 @@ class RedisLedger:
         numbers = packing.read_numbers(packed)
         return packing.read_site(site, numbers, details or b"", robots or b""), numbers.deadline or None
 
+    async def survey(self) -> AsyncIterator[list[SiteLine]]:
+        """A site that is set aside owes nothing."""
+        key, command = self.server.key, self.server.command
+        for bucket in self.buckets.every:
+            seen: set[bytes] = set()
+            async for batch in self._scan(bucket, "s"):
+                names = [name for name in batch if name not in seen]
+                seen.update(names)
+                more = [await command("HMGET", key(bucket, name), *names) for name in ("d", "o")] if names else [[], []]
+                yield [
+                    packing.read_site_line(name, batch[name], *rest) for name, *rest in zip(names, *more, strict=True)
+                ]
+        await self.check_marks()
+
     async def restore(
         self, entries: Sequence[Entry] = (), sites: Sequence[Site] = (), hashes: Sequence[int] = ()
     ) -> int:
@@ -185,7 +198,7 @@ class RedisLedger:
             order += [
                 (packing.read_serial(line), key)
                 for key, line in batch.items()
-                if not line.startswith(_POINTER) and _is_wanted(packing.read_line(line), wanted)
+                if not line.startswith(POINTER) and _is_wanted(packing.read_line(line), wanted)
             ]
         keys = [key for _, key in sorted(set(order))]
         for start in range(0, len(keys), _BATCH):
@@ -204,7 +217,7 @@ class RedisLedger:
     async def pointer(self, site: str, key: int) -> tuple[str, Entry | None] | None:
         """The site whose queue had a page under a name of this one, and its line there; None without a pointer."""
         line = await self._line(site, key)
-        if line is None or not line.startswith(_POINTER):
+        if line is None or not line.startswith(POINTER):
             return None
         return _holder(line), await self._pointed_at(line, key)
 
@@ -218,7 +231,7 @@ class RedisLedger:
         site = _holder(pointer)
         line = await self._line(site, key)
         # In the same bucket there is the pointer itself.
-        is_line = line is not None and not line.startswith(_POINTER)
+        is_line = line is not None and not line.startswith(POINTER)
         return packing.read_line(line) if line is not None and is_line else await self._owed_line(site, key)
 
     async def _owed_line(self, site: str, key: int) -> Entry | None:
@@ -307,7 +320,7 @@ class RedisLedger:
         lined: set[int] = set()
         async for batch in self._scan(bucket, "e"):
             for key, line in batch.items():
-                if not line.startswith(_POINTER) or await self._pointed_at(line, int(key)) is not None:
+                if not line.startswith(POINTER) or await self._pointed_at(line, int(key)) is not None:
                     lined.add(int(key))
         return lined
 
@@ -328,7 +341,7 @@ def _entry_of(site: Site, task: Task) -> Entry:
 
 
 def _holder(pointer: bytes) -> str:
-    return pointer[len(_POINTER) :].decode()
+    return pointer[len(POINTER) :].decode()
 
 
 def _is_wanted(entry: Entry, wanted: Filter) -> bool:

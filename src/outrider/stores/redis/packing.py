@@ -14,11 +14,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from outrider.model.codec import from_bytes, to_bytes
-from outrider.model.ledger import Entry, State
+from outrider.model.ledger import Entry, SiteLine, State
 from outrider.model.outcome import Hop, Validators
 from outrider.model.reason import Reason
 from outrider.model.robots import RobotsFile
-from outrider.model.site import Breaker, Pace, Site
+from outrider.model.site import Breaker, Pace, Site, Trouble
 from outrider.model.task import Changes, Origin, Task
 from outrider.model.url import Url
 
@@ -32,6 +32,8 @@ _ORIGIN_SHIFT: Final = 3
 _SHORT: Final = Layout(">H")
 _FRONT: Final = Layout(">d")
 _PLACE: Final = Layout(">dd")
+POINTER: Final = b"\xff@"
+"""In place of a line: the site whose queue holds the page. No line begins so: its serial is a positive number."""
 
 
 class _Whole(Struct, frozen=True, array_like=True):
@@ -52,21 +54,27 @@ class _Whole(Struct, frozen=True, array_like=True):
 
 
 class _Details(Struct, frozen=True, array_like=True):
+    """Fields are added at the end."""
+
     base: float
     interval: float
     burst: int
     breaker: Breaker | None
     alive_at: float | None
     fetched: int
+    trouble: Trouble | None = None
 
 
 class _Front(Struct, frozen=True, array_like=True):
+    """`for_good`: an operator has ended it (see `dismiss.lua`), and the task is kept for its URL alone."""
+
     state: State
     reason: Reason | None
     detail: str
     status: int | None
     visits: int
     site: str
+    for_good: bool = False
 
 
 class Numbers(Struct, frozen=True, array_like=True):
@@ -93,7 +101,8 @@ def pack_details(site: Site) -> bytes:
     """All of a site that only its holder reads; the rest are numbers, and robots.txt files, which are large."""
     pace = site.pace
     breaker = site.breaker if site.breaker != Breaker() else None
-    return to_bytes(_Details(pace.base, pace.interval, pace.burst, breaker, site.alive_at, site.fetched))
+    known = _Details(pace.base, pace.interval, pace.burst, breaker, site.alive_at, site.fetched, site.trouble)
+    return to_bytes(known)
 
 
 def pack_robots(site: Site) -> bytes:
@@ -116,7 +125,15 @@ def read_site(key: str, numbers: Numbers, details: bytes, robots: bytes) -> Site
         known.fetched,
         set_aside=bool(numbers.flags & 1),
         excluded=bool(numbers.flags & 2),
+        trouble=known.trouble,
     )
+
+
+def read_site_line(name: bytes, packed: bytes, details: bytes | None, robots: bytes | None) -> SiteLine:
+    numbers = read_numbers(packed)
+    site = read_site(name.decode(), numbers, details or b"", robots or b"")
+    pending, waiting = (0, 0) if site.set_aside else (numbers.pending, numbers.waiting)
+    return SiteLine(site, pending, waiting, numbers.deadline or None)
 
 
 def pack_item(task: Task, site: str) -> bytes:
@@ -157,6 +174,11 @@ def read_task(item: bytes, site: str, priority: int, due_at: float) -> Task:
     )
 
 
+def number_of(item: bytes) -> int:
+    """The sequence of its task."""
+    return _read_number(item)[0]
+
+
 def read_tasks(flat: Sequence[bytes], site: str) -> list[Task]:
     """Tasks as the scripts give them out: priority, due, item, priority, …"""
     return [read_task(flat[at + 2], site, int(flat[at]), float(flat[at + 1])) for at in range(0, len(flat), 3)]
@@ -190,11 +212,11 @@ def read_line(line: bytes) -> Entry:
         task.url,
         front.state,
         front.site,
-        task,
+        None if front.for_good else task,
         front.reason,
         front.detail,
         status=front.status,
-        visits=front.visits,
+        visits=front.visits or task.visits,
     )
 
 

@@ -15,8 +15,10 @@ from outrider.stores.redis.link import Argument, Arguments, Link, Script, data_g
 
 Replies: TypeAlias = dict[int, Any]
 
-_READING: Final = frozenset({"know", "peek", "read", "short"})
+_READING: Final = frozenset({"know", "page", "peek", "read", "short", "walk"})
 """Acts that change nothing."""
+_SEARCHING: Final = frozenset({"again", "dismiss"})
+"""Acts that look for URLs in queues."""
 
 
 class Server(Link):
@@ -101,7 +103,8 @@ def _act(name: str, constants: Mapping[str, str]) -> Script:
         act = files("outrider.stores.redis_files") / "lua" / f"{name}.lua"
     known = folder / ("known.lua" if constants["BLOOM"] == "false" else "filter.lua")
     front = "".join(f"local {constant} = {value}\n" for constant, value in constants.items())
-    return Script(front + "\n".join(part.read_text() for part in (folder / "bucket.lua", known, act)))
+    search = (folder / "urls.lua",) if name in _SEARCHING else ()
+    return Script(front + "\n".join(part.read_text() for part in (folder / "bucket.lua", known, *search, act)))
 
 
 @asynccontextmanager

@@ -5,7 +5,7 @@ Nothing else differs: the scripts know where a new task goes while part of its q
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final, Self
@@ -22,6 +22,7 @@ from outrider.ports import Clock, FrontierRules
 from outrider.stores.place import Place
 from outrider.stores.redis import packing
 from outrider.stores.redis.buckets import Buckets
+from outrider.stores.redis.dismissing import Part
 from outrider.stores.redis.frontier import RedisFrontier, reach
 from outrider.stores.redis.heads import Head
 from outrider.stores.redis.link import Argument
@@ -97,6 +98,49 @@ class RedisFilesFrontier(RedisFrontier):
             owed |= {self.identity.hash(packing.read_task(item, site, 0, 0.0).url) for item in items}
         return files, owed
 
+    async def spilled(self, queue: bytes, segments: Sequence[bytes], after: int, most: int) -> list[bytes]:
+        """Segments come in order, and so do the items in them: where to begin is found by a few first items."""
+        parts = [Segment.parse(text) for text in segments]
+        low, high = 0, len(parts)
+        while high - low > 1:
+            middle = (low + high) // 2
+            (first,), _ = await self.segments.read(queue, parts[middle], 1)
+            low, high = (middle, high) if packing.number_of(first) <= after else (low, middle)
+        found: list[bytes] = []
+        for part in parts[low:]:
+            rest: Segment | None = part
+            while rest is not None and len(found) < most:
+                items, rest = await self.segments.read(queue, rest, max(most, _HEAD))
+                found += [item for item in items if packing.number_of(item) > after]
+            if len(found) >= most:
+                break
+        return found[:most]
+
+    async def look_in_files(self, site: str, queues: Sequence[tuple[bytes, bytes]], wanted: set[int]) -> list[Part]:
+        """Read until all are found. What a segment would be without those that it holds is written beside it."""
+        parts: list[Part] = []
+        for queue, text in queues:
+            segment = Segment.parse(text)
+            items, _ = await self.segments.read(queue, segment, segment.count)
+            keys = [self.identity.hash(packing.read_task(item, site, 0, 0.0).url) for item in items]
+            lost = {key: item for key, item in zip(keys, items, strict=True) if key in wanted}
+            left = [item for key, item in zip(keys, items, strict=True) if key not in wanted]
+            new = b""
+            if lost and left:
+                new = str(await self.segments.write(queue, left)).encode()
+            parts.append(Part(queue, text, new, lost))
+            wanted = wanted - lost.keys()
+            if not wanted:
+                break
+        return parts
+
+    async def tidy(self, parts: Sequence[Part], replaced: Collection[bytes]) -> None:
+        for part in parts:
+            if part.lost and part.text in replaced:
+                await self.segments.retire(part.queue, [Segment.parse(part.text)], is_last=False)
+            elif part.new:
+                await self.segments.discard(part.queue, Segment.parse(part.new))
+
     async def restore(
         self, entries: Sequence[Entry] = (), sites: Sequence[Site] = (), hashes: Sequence[int] = ()
     ) -> int:
@@ -154,7 +198,8 @@ class RedisFilesFrontier(RedisFrontier):
             if rest is not None:
                 break
             finished += 1
-        progress: list[Argument] = [queue, str(segments[0]), finished, str(rest) if rest is not None else ""]
+        read = segments[: finished + (rest is not None)]
+        progress: list[Argument] = [queue, len(read), *map(str, read), str(rest) if rest is not None else ""]
         done = await self.server.call("refill", bucket, [*progress, *items])
         if done:
             await self.segments.retire(queue, segments[:finished], is_last=done == _NONE_LEFT)

@@ -16,7 +16,8 @@ from typing import Any, Final, Self, TypeVar
 from outrider.clock import SystemClock
 from outrider.errors import ConfigError, StoreError
 from outrider.model.lease import Lease
-from outrider.model.ledger import Added, Census, Entry, Filter, Leased, Settled
+from outrider.model.ledger import Added, Census, Entry, Filter, Leased, Search, Settled, SiteLine, Slice
+from outrider.model.order import SiteOrder
 from outrider.model.reason import Reason
 from outrider.model.site import Site
 from outrider.model.task import Task
@@ -24,7 +25,7 @@ from outrider.model.url import Url
 from outrider.ports import Clock, FrontierRules
 from outrider.stores.known import Known
 from outrider.stores.place import Place
-from outrider.stores.sqlite import reading
+from outrider.stores.sqlite import browsing, ordering, reading
 from outrider.stores.sqlite.acts import Acts
 from outrider.stores.sqlite.batch import Batch
 from outrider.stores.sqlite.failures import translated
@@ -139,6 +140,19 @@ class SqliteFrontier:
     async def owe_again(self, tasks: Sequence[Task], *, ended: bool = False) -> int:
         return await self._write(lambda acts: acts.owe_again(tasks, ended=ended))
 
+    async def order(self, order: SiteOrder) -> None:
+        await self._thread.do(Act(lambda transaction: ordering.write_order(transaction.connection, order)))
+
+    async def orders(self) -> list[SiteOrder]:
+        return await self._thread.peek(ordering.read_orders)
+
+    async def dismiss(self, urls: Sequence[tuple[Url, Reason]]) -> list[bool]:
+        def act(transaction: Transaction) -> list[bool]:
+            connection = transaction.connection
+            return self._batched(transaction, lambda batch: ordering.dismiss(connection, batch, self.rules, urls))
+
+        return await self._thread.do(Act(act))
+
     async def census(self) -> Census:
         return census_of(await self._read(lambda connection: connection.execute(SQL["counts"]).fetchall()))
 
@@ -170,6 +184,15 @@ class SqliteFrontier:
         """One site, and until when it is lent."""
         return await self._read(lambda connection: reading.site(connection, site, self.rules.settle.pace))
 
+    async def browse(self, search: Search, after: str | None = None, *, most: int = 100, look: int = 100_000) -> Slice:
+        """Fetched URLs have no line here, unless they duplicate another: the records have them."""
+        seed = self.rules.identity.seed
+        return await self._beside(lambda one: browsing.browse(one, search, after, seed, most=most, look=look))
+
+    async def survey(self) -> AsyncIterator[list[SiteLine]]:
+        async for batch in self._all(lambda connection: browsing.survey(connection, self.rules.settle.pace)):
+            yield batch
+
     async def restore(
         self, entries: Sequence[Entry] = (), sites: Sequence[Site] = (), hashes: Sequence[int] = ()
     ) -> int:
@@ -196,8 +219,11 @@ class SqliteFrontier:
         return await self._thread.do(Act(act, peek))
 
     def _acted(self, transaction: Transaction, work: Callable[[Acts], T]) -> T:
+        return self._batched(transaction, lambda batch: work(Acts(batch, self.rules)))
+
+    def _batched(self, transaction: Transaction, work: Callable[[Batch], T]) -> T:
         batch = Batch(transaction.connection, self.rules.settle.pace, self._origins, self._recent)
-        answer = work(Acts(batch, self.rules))
+        answer = work(batch)
         batch.flush()
         transaction.on_commit.append(batch.seen.learn)
         if batch.new_origins:
@@ -211,6 +237,15 @@ class SqliteFrontier:
 
     async def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
         return await self._thread.do(Act(lambda transaction: work(transaction.connection), writes=False))
+
+    async def _beside(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """With a connection, thread and snapshot of its own: a long look does not keep the crawl from writing."""
+        reader = StoreThread(self._connected, self._translate)
+        await reader.start()
+        try:
+            return await reader.do(Act(lambda transaction: work(transaction.connection), writes=False))
+        finally:
+            await reader.stop()
 
     async def _all(self, begin: Callable[[sqlite3.Connection], reading.Batches[Any]]) -> AsyncIterator[list[Any]]:
         """A walk over everything has its own connection, thread and snapshot: the crawl goes on beside it."""

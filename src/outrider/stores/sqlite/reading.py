@@ -6,7 +6,7 @@ What walks over everything opens a transaction and leaves it open: it ends with 
 import sqlite3
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from msgspec.json import encode
 from msgspec.structs import replace
@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from outrider.model.ledger import Entry, Filter
 from outrider.model.site import Site
 from outrider.policy.pace import PaceLimits
-from outrider.policy.transition import matches, set_aside_entry, state_of
+from outrider.policy.transition import matches
 from outrider.stores.sqlite.batch import Batch, SiteRow
-from outrider.stores.sqlite.rows import unpack_ended, unpack_site, unpack_task
+from outrider.stores.sqlite.rows import queue_line, unpack_ended
 from outrider.stores.sqlite.seen import Recent, recent_hashes
 from outrider.stores.sqlite.sql import SQL
 
@@ -31,7 +31,7 @@ def find(connection: sqlite3.Connection, key: int, site: str) -> Entry | None:
     if ended is not None:
         return unpack_ended(ended)
     owed = connection.execute(SQL["find_in_queue"], (key, site)).fetchone()
-    return None if owed is None else _line(owed)
+    return None if owed is None else queue_line(owed)
 
 
 def wanted_values(wanted: Filter) -> tuple[str | None, str | None, str | None]:
@@ -42,10 +42,10 @@ def wanted_values(wanted: Filter) -> tuple[str | None, str | None, str | None]:
 
 def entries(connection: sqlite3.Connection, wanted: Filter) -> Batches[Entry]:
     connection.execute("BEGIN")
-    lines = map(_line, connection.execute(SQL["every_row"], (wanted.site,)))
+    lines = map(queue_line, connection.execute(SQL["every_row"], (wanted.site,)))
     owed = (line for line in lines if matches(wanted, line.state, line.reason, line.site))
-    yield from _cut(owed)
-    yield from _cut(map(unpack_ended, connection.execute(SQL["every_ended"], wanted_values(wanted))))
+    yield from cut(owed)
+    yield from cut(map(unpack_ended, connection.execute(SQL["every_ended"], wanted_values(wanted))))
 
 
 def hashes(connection: sqlite3.Connection) -> Batches[int]:
@@ -53,14 +53,14 @@ def hashes(connection: sqlite3.Connection) -> Batches[int]:
     connection.execute(SQL["note_lines"])
     recent = recent_hashes(connection.execute(SQL["recent"]))
     connection.execute(SQL["note_recent_lines"], (encode(recent).decode(),))
-    yield from _cut(row[0] for row in connection.execute(SQL["bare_hashes"]))
+    yield from cut(row[0] for row in connection.execute(SQL["bare_hashes"]))
 
 
 def sites(connection: sqlite3.Connection, limits: PaceLimits) -> Batches[Site]:
     connection.execute("BEGIN")
     batch = Batch(connection, limits, {}, Recent())
     rows = (SiteRow(row, limits) for row in connection.execute(SQL["every_site"]))
-    yield from _cut(replace(row.site, robots=batch.robots_of(row)) for row in rows)
+    yield from cut(replace(row.site, robots=batch.robots_of(row)) for row in rows)
 
 
 def site(connection: sqlite3.Connection, key: str, limits: PaceLimits) -> tuple[Site, float | None] | None:
@@ -72,16 +72,7 @@ def site(connection: sqlite3.Connection, key: str, limits: PaceLimits) -> tuple[
     return replace(row.site, robots=Batch(connection, limits, {}, Recent()).robots_of(row)), row.deadline
 
 
-def _line(row: tuple[Any, ...]) -> Entry:
-    *task_row, key, state = row
-    rank, due_at, sequence, identity, origin, target, rest = task_row
-    task = unpack_task((rank, due_at, sequence, identity, origin, target, rest))
-    if unpack_site(key, state).set_aside:
-        return set_aside_entry(task, key)
-    return Entry(task.url, state_of(task), key, task, visits=task.visits)
-
-
-def _cut(values: Iterable[T]) -> Batches[T]:
+def cut(values: Iterable[T]) -> Batches[T]:
     values = iter(values)
     while batch := list(islice(values, _SIZE)):
         yield batch

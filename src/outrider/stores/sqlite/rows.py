@@ -11,9 +11,10 @@ from outrider.model.ledger import Entry, State
 from outrider.model.outcome import Hop, Validators
 from outrider.model.reason import Reason
 from outrider.model.robots import RobotsFile
-from outrider.model.site import Breaker, Pace, Site
+from outrider.model.site import Breaker, Pace, Site, Trouble
 from outrider.model.task import Changes, Origin, Task
 from outrider.model.url import Url
+from outrider.policy.transition import set_aside_entry, state_of
 
 Spot: TypeAlias = tuple[int, float, int]
 """Rank, due time, sequence: where in its site's queue a task is."""
@@ -56,6 +57,7 @@ class _SiteRest(Struct, array_like=True):
     excluded: bool
     alive_at: float | None
     breaker: Breaker | None
+    trouble: Trouble | None = None
 
 
 class _EndedRest(Struct, omit_defaults=True):
@@ -124,6 +126,16 @@ def _task(url: Url, origin: str, spot: Spot, data: bytes) -> Task:
     )
 
 
+def queue_line(row: tuple[Any, ...]) -> Entry:
+    """A task's row with the key and the state of the site in whose queue it stands."""
+    *task_row, key, state = row
+    rank, due_at, sequence, identity, origin, target, rest = task_row
+    task = unpack_task((rank, due_at, sequence, identity, origin, target, rest))
+    if unpack_site(key, state).set_aside:
+        return set_aside_entry(task, key)
+    return Entry(task.url, state_of(task), key, task, visits=task.visits)
+
+
 def pack_site(site: Site, admitted: int) -> bytes:
     """All of it but its key and its robots.txt files; the store itself counts what it admitted."""
     pace = site.pace
@@ -140,6 +152,7 @@ def pack_site(site: Site, admitted: int) -> bytes:
             site.excluded,
             site.alive_at,
             None if site.breaker == _NO_BREAKER else site.breaker,
+            site.trouble,
         )
     )
 
@@ -157,6 +170,7 @@ def unpack_site(key: str, data: bytes) -> Site:
         rest.fetched,
         rest.set_aside,
         rest.excluded,
+        rest.trouble,
     )
 
 

@@ -25,7 +25,12 @@ from outrider.stores.sqlite.sql import script, statements_of
 APPLICATION: Final = 0x4F555446
 """In the file's header, so that another program's database is never taken for one of ours."""
 
-STEPS: Final[Sequence[str]] = (script("schema.sql"), script("schema_2.sql"))
+STEPS: Final[Sequence[str]] = (
+    script("schema.sql"),
+    script("schema_2.sql"),
+    script("schema_orders.sql"),
+    script("schema_browse.sql"),
+)
 """What makes version n of version n - 1. Steps are added, never changed: files out there were made by them."""
 
 _RETRY: Final = 0.01

@@ -126,11 +126,32 @@ WHERE hash IN (SELECT value FROM json_each(?1)) AND site IN (
     UNION SELECT site FROM strays WHERE hash IN (SELECT value FROM json_each(?1))
 );
 
+-- name: rows_among
+SELECT rank, due_at, queue.sequence, hash, text, target, rest, sites.key, sites.state
+FROM queue JOIN origins ON origins.id = origin JOIN sites ON sites.id = site
+WHERE hash IN (SELECT value FROM json_each(?1)) AND site IN (
+    SELECT id FROM sites WHERE key IN (SELECT value FROM json_each(?2))
+    UNION SELECT site FROM strays WHERE hash IN (SELECT value FROM json_each(?1))
+)
+LIMIT ?3;
+
+-- name: lines_among
+SELECT ended.id, hash, state, reason, site, url, rest, revivable FROM json_each(?) CROSS JOIN ended ON hash = value;
+
 -- name: unend
 DELETE FROM ended WHERE id = ?;
 
 -- name: count
 INSERT INTO counts (name, reason, n) VALUES (?, ?, ?) ON CONFLICT (name, reason) DO UPDATE SET n = n + excluded.n;
+
+-- name: order
+INSERT OR REPLACE INTO orders (site, paused, excluded, delay, at) VALUES (?, ?, ?, ?, ?);
+
+-- name: take_order_back
+DELETE FROM orders WHERE site = ?;
+
+-- name: orders
+SELECT site, paused, excluded, delay, at FROM orders ORDER BY site;
 
 -- name: counts
 SELECT name, reason, n FROM counts;

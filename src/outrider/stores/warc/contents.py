@@ -20,9 +20,8 @@ from outrider.ports import Clock
 from outrider.stores.place import Place
 from outrider.stores.warc.file import WarcFile, store_error
 from outrider.stores.warc.names import COMPLETE, PREFIX, read_key, stem
-from outrider.stores.warc.reading import Torn
+from outrider.stores.warc.reader import read_back
 from outrider.stores.warc.records import warcinfo_record
-from outrider.stores.warc.shelf import find_capture
 
 T = TypeVar("T")
 
@@ -75,15 +74,7 @@ class WarcContents:
             await self._do(lambda: self._confirm(keys))
 
     async def get(self, key: str) -> Capture | None:
-        wanted = read_key(key)
-        if wanted is None:
-            return None
-        try:
-            return await asyncio.to_thread(find_capture, self._archive, wanted)
-        except Torn as error:
-            raise StoreError(f"{self._archive}: {key} cannot be read back: {error}; the file is damaged") from error
-        except OSError as error:
-            raise StoreError(f"{self._archive}: {key} cannot be read back: {error.strerror or error}") from error
+        return await read_back(self._archive, key)
 
     async def _do(self, act: Callable[[], T]) -> T:
         if self._is_closed:

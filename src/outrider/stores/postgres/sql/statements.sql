@@ -92,6 +92,11 @@ CROSS JOIN LATERAL (
 -- name: rows
 SELECT {columns} FROM url_frontier WHERE url_hash = ANY(%(hashes)s);
 
+-- name: lock_rows
+SELECT {columns} FROM url_frontier WHERE url_hash = ANY(%(hashes)s)
+ORDER BY url_hash
+FOR UPDATE;
+
 -- name: insert_rows
 INSERT INTO url_frontier ({columns}, discovered_at, updated_at)
 SELECT {columns}, %(now)s, %(now)s FROM unnest({arrays}) AS new ({columns})
@@ -201,3 +206,15 @@ FROM sites WHERE key = %(key)s;
 SELECT key, not_before, first_due, pending, waiting, sequence, admitted, set_aside, excluded, token, deadline, shown,
        state, robots_digest, robots
 FROM sites ORDER BY key;
+
+-- name: order
+INSERT INTO orders (site, paused, excluded, delay, at)
+VALUES (%(site)s, %(paused)s, %(excluded)s, %(delay)s, %(at)s)
+ON CONFLICT (site) DO UPDATE
+SET paused = excluded.paused, excluded = excluded.excluded, delay = excluded.delay, at = excluded.at;
+
+-- name: take_order_back
+DELETE FROM orders WHERE site = %(site)s;
+
+-- name: orders
+SELECT site, paused, excluded, delay, at FROM orders ORDER BY site;

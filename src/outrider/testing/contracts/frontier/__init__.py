@@ -6,11 +6,14 @@ backend any story that hypothesis can think of, side by side with the memory fro
 """
 
 from outrider.testing.contracts.frontier.adding import AddingContract
+from outrider.testing.contracts.frontier.browsing import BrowsingContract
+from outrider.testing.contracts.frontier.dismissing import DismissingContract
 from outrider.testing.contracts.frontier.ending import EndingContract
 from outrider.testing.contracts.frontier.ledger import LedgerContract
 from outrider.testing.contracts.frontier.lending import LendingContract
 from outrider.testing.contracts.frontier.looking import LookingContract
 from outrider.testing.contracts.frontier.machine import FrontierMachine, machine
+from outrider.testing.contracts.frontier.orders import OrdersContract
 from outrider.testing.contracts.frontier.owed_once import OwedOnceContract
 from outrider.testing.contracts.frontier.owing import OwingContract
 from outrider.testing.contracts.frontier.settling import SettlingContract
@@ -25,9 +28,13 @@ class FrontierContract(
     EndingContract,
     LedgerContract,
     LookingContract,
+    BrowsingContract,
     OwingContract,
     OwedOnceContract,
+    OrdersContract,
+    DismissingContract,
 ):
     """Set `shared = False` when a store cannot be opened by two at once, and `compact = True` when it keeps no line of
-    an alias or a refused URL. What is said of `owe_again` and `look_at` is skipped where there is none.
+    an alias or a refused URL. What is said of `owe_again`, `look_at`, `browse` and `dismiss` is skipped where there is
+    none.
     """

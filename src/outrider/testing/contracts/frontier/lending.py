@@ -5,7 +5,8 @@
 from msgspec.structs import replace
 
 from outrider.model.ledger import Settled
-from outrider.model.site import Breaker
+from outrider.model.reason import Reason
+from outrider.model.site import Breaker, Trouble
 from outrider.testing.clock import FakeClock
 from outrider.testing.contracts.frontier.base import RULES, START, Base, done, page, paths, task
 
@@ -70,13 +71,15 @@ class LendingContract(Base):
         async with self.open(name, RULES, clock) as frontier:
             await frontier.add([page(1)])
             lease = await self.lease_one(frontier)
-            known = replace(lease.site, breaker=Breaker(failures=2), alive_at=START, fetched=7)
+            trouble = Trouble(Reason.HTTP_503, START - 9)
+            known = replace(lease.site, breaker=Breaker(failures=2), alive_at=START, fetched=7, trouble=trouble)
             await frontier.settle([Settled(lease, known, ((lease.tasks[0], done(lease.tasks[0])),))])
             clock.advance(1_000)
             await frontier.add([page(2)])
             again = await self.lease_one(frontier)
 
         assert (again.site.breaker.failures, again.site.alive_at, again.site.fetched) == (2, START, 7)
+        assert again.site.trouble == trouble
         assert again.token > lease.token
 
     async def test_the_politeness_slot_is_reserved_with_the_lease(self, name: str, clock: FakeClock) -> None:

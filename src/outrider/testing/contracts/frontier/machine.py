@@ -17,19 +17,21 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from msgspec.structs import replace
 
 from outrider.model.lease import Lease
-from outrider.model.ledger import Filter, Settled, State
+from outrider.model.ledger import Filter, Search, Settled, State
 from outrider.model.outcome import Validators
 from outrider.model.reason import Reason
 from outrider.model.settlement import Dead, Done, Later, MovedTo, Settlement, Skip
 from outrider.model.site import Site
 from outrider.model.task import Changes, Task
 from outrider.model.url import Url
+from outrider.policy.search import is_wanted
 from outrider.policy.select import Turn, select
 from outrider.policy.settle import SettleRules
-from outrider.ports import Clock, FrontierRules, OwesAgain
+from outrider.ports import Browsable, Clock, FrontierRules, OwesAgain, TakesOrders
 from outrider.stores.memory.frontier import MemoryFrontier
 from outrider.stores.registry import FrontierStore
 from outrider.testing.clock import FakeClock
+from outrider.testing.contracts.frontier.browsing import browsed, by_url
 
 Open = Callable[[str, FrontierRules, Clock], AbstractAsyncContextManager[FrontierStore]]
 
@@ -47,6 +49,13 @@ tasks = st.builds(
     depth=st.integers(0, 3),
     priority=st.integers(-2, 2),
     due_at=st.sampled_from([0.0, 0.0, 0.0, START - 10, START + 15]),
+)
+searches = st.builds(
+    Search,
+    st.sampled_from([None, None, *State]),
+    st.sampled_from([None, None, None, Reason.HTTP_404, Reason.SITE_UNREACHABLE, Reason.TOO_DEEP]),
+    st.sampled_from([None, None, "a.org", "b.org"]),
+    text=st.sampled_from([None, None, "", "/1", "www", "org/x|", "nowhere"]),
 )
 
 
@@ -176,9 +185,25 @@ class FrontierMachine(RuleBasedStateMachine):
         batch = [task for task in batch if self.run(self.is_told_apart(task.url))]
         self.both(lambda frontier: frontier.owe_again(batch, ended=ended))
 
+    @precondition(lambda self: isinstance(self.store, TakesOrders))
+    @rule(batch=st.lists(st.tuples(urls, st.sampled_from([Reason.DISMISSED, Reason.EXCLUDED_SITE])), max_size=5))
+    def dismiss(self, batch: list[tuple[Url, Reason]]) -> None:
+        self.both(lambda frontier: frontier.dismiss(batch))
+
     async def is_told_apart(self, url: Url) -> bool:
         entry = await self.model.find(url)
         return entry is None or entry.state is State.FETCHED or entry.task is not None
+
+    @precondition(lambda self: isinstance(self.store, Browsable))
+    @rule(search=searches, most=st.integers(1, 7), look=st.integers(1, 20))
+    def browse(self, search: Search, most: int, look: int) -> None:
+        """Page by page the same lines are found as by a walk over all."""
+        found = self.run(browsed(self.store, search, most=most, look=look))
+        lines = self.run(by_url(self.store))
+        assert {line.url: line for line in found} == {
+            url: line for url, line in lines.items() if is_wanted(search, line)
+        }
+        assert len({line.url for line in found}) == len(found)
 
     @rule(seconds=st.sampled_from([0.3, 1.0, 7.0, 50.0]))
     def wait(self, seconds: float) -> None:
