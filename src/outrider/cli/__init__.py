@@ -13,17 +13,23 @@ import typer
 
 from outrider import __version__
 from outrider.cli import (
+    audit,
     config,
     crawl,
     demo,
+    dlq,
     events,
+    export,
     extract,
     fetch,
     frontier,
     normalize,
     pages,
+    plan,
     robots,
     schedule,
+    serve,
+    site,
     status,
     verify,
     why,
@@ -49,12 +55,18 @@ app.command()(normalize.normalize)
 app.command()(status.status)
 app.command()(events.events)
 app.command()(pages.pages)
+app.command()(export.export)
 app.command()(verify.verify)
+app.command()(audit.audit)
 app.command()(why.why)
+app.command()(serve.serve)
+app.command()(plan.plan)
 app.command()(worker.worker)
 app.command()(schedule.schedule)
 app.command()(extract.extract)
+app.add_typer(dlq.app, name="dlq")
 app.add_typer(frontier.app, name="frontier")
+app.add_typer(site.app, name="site")
 app.add_typer(config.app, name="config")
 
 

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from outrider.cli.crawl_folder import FRONTIER, SEEDS, check_folder
+from outrider.cli.crawl_folder import check_folder, crawl_here
 from outrider.cli.exit_codes import ExitCode
 from outrider.cli.options import AsJson, Assignments, ConfigFile, Profile, load_settings
-from outrider.errors import ConfigError
 
 if TYPE_CHECKING:
     from outrider.app.directory import CrawlDirectory
@@ -41,9 +40,10 @@ def why(  # noqa: PLR0913 - one argument for each option
     from msgspec.structs import replace  # noqa: PLC0415 - late, as in options
 
     from outrider.app.directory import CrawlDirectory  # noqa: PLC0415 - the same
-    from outrider.app.why import directory_sources, store_sources, story_of  # noqa: PLC0415 - the same
-    from outrider.cli.loop import run  # noqa: PLC0415 - the same
+    from outrider.app.operate import directory_sources, store_sources  # noqa: PLC0415 - the same
+    from outrider.app.why import story_of  # noqa: PLC0415 - the same
     from outrider.cli.why_text import answer_to  # noqa: PLC0415 - the same
+    from outrider.loop import run  # noqa: PLC0415 - the same
     from outrider.model.url import Url  # noqa: PLC0415 - the same
 
     url = Url(text)
@@ -64,22 +64,9 @@ def why(  # noqa: PLR0913 - one argument for each option
 
 
 def _folder_about(url: "Url") -> Path | None:
-    """The crawl that is meant when nobody says which: here, of this host, or the only one; None: there is none."""
     from outrider.cli.crawl import default_directory  # noqa: PLC0415 - late, as in options
 
-    for place in (Path(), default_directory(url.authority)):
-        if _is_crawl(place):
-            return place
-    found = sorted(place for place in Path().glob("crawl-*") if _is_crawl(place))
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise ConfigError(f"there are several crawls here: {', '.join(map(str, found))}; name the one that is meant")
-    return None
-
-
-def _is_crawl(place: Path) -> bool:
-    return (place / FRONTIER).exists() or (place / SEEDS).exists()
+    return crawl_here(default_directory(url.authority))
 
 
 def _runs(home: "CrawlDirectory") -> bool | None:

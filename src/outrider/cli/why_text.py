@@ -13,6 +13,7 @@ from outrider.cli.terminal import GAP, hanging, visible
 from outrider.cli.url_changes import Change, changes, without_password
 from outrider.cli.why_visits import robots_rows, visit_rows
 from outrider.model.ledger import State
+from outrider.model.order import SiteOrder
 from outrider.model.reason import Family
 from outrider.model.record import Decision
 from outrider.model.site import BreakerState
@@ -250,7 +251,11 @@ def _site(story: Story) -> Iterator[Row]:
         return
     facts = [f"{counted(site.fetched, 'page')} fetched of {counted(site.admitted, 'URL')} admitted"]
     facts.append(f"one request every {duration(site.interval)}")
-    facts.append("set aside" if site.set_aside else "excluded" if site.excluded else _breaker(story))
+    order = site.order or SiteOrder(site.key)
+    is_excluded = site.excluded or order.excluded
+    facts.append("set aside" if site.set_aside else "excluded" if is_excluded else _breaker(story))
+    if order.paused:
+        facts.append("paused by an operator")
     yield "its site", Text(visible(", ".join(facts)))
 
 

@@ -47,6 +47,7 @@ _MEANING: Final[dict[Reason, str]] = {
     Reason.SITE_UNREACHABLE: "its site was down for so long that it was set aside",
     Reason.LEASE_EXPIRED_TOO_OFTEN: "workers that held it died again and again",
     Reason.INTERNAL_ERROR: "we made a mistake; please report it",
+    Reason.DISMISSED: "an operator has dismissed it",
     Reason.RATE_LIMITED: "the site asked us to slow down (429 Too Many Requests)",
     Reason.UNEXPECTED_STATUS: "it answered with a status that means nothing here",
     Reason.HTTP_4XX: "it answered with a client error that nobody registered",

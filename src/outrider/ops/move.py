@@ -15,7 +15,7 @@ from outrider.errors import ConfigError, SchemaMismatch
 from outrider.model.ledger import Census, Entry
 from outrider.model.site import Site
 from outrider.ops.source import Source, has_hashes
-from outrider.ports import FrontierRules
+from outrider.ports import FrontierRules, TakesOrders
 from outrider.stores.registry import FrontierStore, open_frontier
 
 
@@ -87,9 +87,20 @@ async def move(
         lines = progress.lines + len(batch[0]) + len(batch[2])
         progress = Progress(progress.sites, lines, progress.new + new, progress.total)
         tell(progress)
+    if not dry_run:
+        await _carry_orders(source, target)
     after = await target.census()
     differences = () if dry_run else tuple(_compare(before, after))
     return Report(progress, before, after, differences)
+
+
+async def _carry_orders(source: Source, target: FrontierStore) -> None:
+    """What operators said about sites holds wherever those are; what was said to the target itself comes first."""
+    if isinstance(source, TakesOrders) and isinstance(target, TakesOrders):
+        said = {order.site for order in await target.orders()}
+        for order in await source.orders():
+            if order.site not in said:
+                await target.order(order)
 
 
 async def _check_identity(source: Source, target: FrontierStore) -> None:

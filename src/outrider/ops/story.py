@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from outrider.model.event import RequestRetried
 from outrider.model.ledger import State
+from outrider.model.order import SiteOrder
 from outrider.model.reason import Reason
 from outrider.model.record import Decision, Record
 from outrider.model.robots import RobotsStatus, RobotsVerdict
@@ -75,7 +76,10 @@ class Standing(Struct, frozen=True, rename="camel"):
 
 
 class SiteNow(Struct, frozen=True, rename="camel"):
-    """Its politeness unit. `held_until` is when a worker that has it must be done; None also when nobody can say."""
+    """Its politeness unit. `held_until` is when a worker that has it must be done; None also when nobody can say.
+
+    `order` is what an operator has said about it, if that stands.
+    """
 
     key: str
     is_known: bool = False
@@ -89,6 +93,7 @@ class SiteNow(Struct, frozen=True, rename="camel"):
     set_aside: bool = False
     excluded: bool = False
     held_until: float | None = None
+    order: SiteOrder | None = None
 
 
 class RobotsNow(Struct, frozen=True, rename="camel"):

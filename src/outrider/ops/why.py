@@ -9,9 +9,11 @@ from contextlib import suppress
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from outrider.errors import InvalidUrl
 from outrider.model.ledger import Entry, State
+from outrider.model.order import SiteOrder
 from outrider.model.reason import Reason
 from outrider.model.record import Decision, Page, PageStatus, Record
 from outrider.model.robots import RobotsBasis, RobotsVerdict
@@ -25,7 +27,7 @@ from outrider.policy.admit import AdmitRules
 from outrider.policy.admit_explained import rulings
 from outrider.policy.pace import ready_at
 from outrider.policy.robots import Unreachable, judge
-from outrider.ports import Ledger, Records
+from outrider.ports import Ledger, Records, TakesOrders
 from outrider.stores.registry import LooksAtSites
 
 MOST_NAMES: Final = 10
@@ -63,7 +65,7 @@ async def _story(url: Url, ledger: Ledger, records: Records, terms: Terms, now: 
     names = {str(url), str(entry.url)} if entry is not None else {str(url)}
     standing = _standing(url, entry, visits, decisions, names, is_known=is_known)
     site, held_until = await _site(ledger, entry.site if entry is not None else url.site(terms.site_by))
-    here = _site_now(site, held_until)
+    here = replace(_site_now(site, held_until), order=await _order(ledger, site.key))
     robots = _robots(url, site, terms)
     discovery = await discovery_of(names, entry, visits, decisions, records)
     judged = rulings(
@@ -178,6 +180,11 @@ async def _site(ledger: Ledger, key: str) -> tuple[Site, float | None]:
         if looked_at >= MOST_SITES:
             break
     return Site(key), None
+
+
+async def _order(ledger: Ledger, site: str) -> SiteOrder | None:
+    orders = await ledger.orders() if isinstance(ledger, TakesOrders) else []
+    return next((order for order in orders if order.site == site), None)
 
 
 def _site_now(site: Site, held_until: float | None) -> SiteNow:

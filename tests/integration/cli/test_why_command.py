@@ -155,7 +155,7 @@ def test_a_dead_page_says_what_killed_it_and_what_would_bring_it_back(why: Why) 
     missing, circle = why("/missing"), why("/loop")
 
     assert "reason http_404: it answered 404 Not Found" in missing.unfolded
-    assert "revive it" in missing.out
+    assert "replay it (outrider dlq replay" in missing.unfolded
     assert "redirect_loop: its redirects lead in a circle" in circle.unfolded
     assert "302  " in circle.out
 

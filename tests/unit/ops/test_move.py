@@ -6,6 +6,7 @@ from msgspec.structs import replace
 from outrider.errors import ConfigError, SchemaMismatch
 from outrider.model.identity import Identity
 from outrider.model.ledger import Added, Census, Settled, State
+from outrider.model.order import SiteOrder
 from outrider.model.reason import Reason
 from outrider.model.settlement import Dead, Later, Skip
 from outrider.model.url import Url
@@ -161,3 +162,18 @@ async def test_sites_that_are_told_apart_otherwise_are_not_moved() -> None:
 
     with pytest.raises(SchemaMismatch, match="the source has site_by=domain and the target site_by=host"):
         await move(await a_used_frontier(clock), target)
+
+
+async def test_what_operators_said_moves_along_and_does_not_unsay_what_was_said_to_the_target() -> None:
+    clock = FakeClock(1_000.0)
+    source, target = await a_used_frontier(clock), MemoryFrontier(RULES, clock)
+    await source.order(SiteOrder("a.org", paused=True, at=900.0))
+    await source.order(SiteOrder("b.org", paused=True, at=900.0))
+    await target.order(SiteOrder("b.org", delay=9.0, at=950.0))
+
+    await move(source, target, dry_run=True)
+    untouched = await target.orders()
+    await move(source, target)
+
+    assert untouched == [SiteOrder("b.org", delay=9.0, at=950.0)]
+    assert await target.orders() == [SiteOrder("a.org", paused=True, at=900.0), SiteOrder("b.org", delay=9.0, at=950.0)]

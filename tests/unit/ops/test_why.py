@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from outrider.model.identity import Identity
 from outrider.model.ledger import Entry, Settled, State
+from outrider.model.order import SiteOrder
 from outrider.model.reason import Family, Reason
 from outrider.model.record import PageStatus, Record
 from outrider.model.robots import RobotsFile, RobotsStatus
@@ -140,6 +141,44 @@ async def test_a_url_of_an_excluded_site_is_blocked() -> None:
     await world.frontier.restore(sites=[Site("a.org", excluded=True)])
 
     assert (await world.why()).outlook.prospect is Prospect.BLOCKED
+
+
+async def test_a_url_of_a_paused_site_says_since_when_and_what_helps() -> None:
+    world = World()
+    await world.frontier.add([TASK])
+    await world.frontier.order(SiteOrder("a.org", paused=True, at=NOW - 60))
+
+    story = await world.why()
+
+    assert story.outlook.prospect is Prospect.BLOCKED
+    assert story.outlook.because[-1].startswith("an operator has paused a.org since 1970-01-01T00:15:40.000Z")
+    assert story.outlook.remedies == ("resume a.org: outrider site resume a.org",)
+
+
+async def test_a_url_of_a_site_that_an_operator_has_excluded_is_blocked_and_what_ended_by_it_says_so() -> None:
+    world = World()
+    await world.frontier.add([TASK, replace(TASK, url=OTHER)])
+    await world.frontier.order(SiteOrder("a.org", excluded=True, at=NOW - 60))
+    await world.frontier.dismiss([(OTHER, Reason.EXCLUDED_SITE)])
+
+    owed, ended = await world.why(), await world.why(OTHER)
+
+    assert owed.outlook.prospect is Prospect.BLOCKED
+    assert owed.outlook.because[-1].startswith("an operator has excluded a.org since 1970-01-01T00:15:40.000Z")
+    assert (ended.outlook.prospect, ended.standing.can_be_revived) == (Prospect.NEVER, False)
+    assert "an operator has excluded a.org since 1970-01-01T00:15:40.000Z" in ended.outlook.because
+    assert "include a.org again: outrider site include a.org" in ended.outlook.remedies
+
+
+async def test_a_delay_that_an_operator_wants_is_part_of_the_outlook() -> None:
+    world = World()
+    await world.frontier.add([TASK])
+    await world.frontier.order(SiteOrder("a.org", delay=8.0, at=NOW - 60))
+
+    story = await world.why()
+
+    assert story.outlook.prospect is Prospect.DUE
+    assert any("an operator wants 8.0 s between two requests of a.org" in why for why in story.outlook.because)
 
 
 async def test_a_site_that_is_set_aside_takes_its_urls_with_it() -> None:
