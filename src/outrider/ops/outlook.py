@@ -15,6 +15,9 @@ from outrider.ops.meaning import JUDGED_AGAIN, SETTINGS, meaning
 from outrider.ops.story import Knowledge, Outlook, Prospect, SiteNow, Standing
 from outrider.policy.admit_explained import Ruling, first_refusal
 
+_PLAN: Final = "plan the change (outrider plan --set KEY=VALUE): --apply owes what the other rules admit"
+_PLAN_TODAY: Final = "let today's rules hold for what was refused before, too (outrider plan): --apply owes it a visit"
+_REPLAY: Final = "replay it (outrider dlq replay --url URL): it is owed a visit again, with fresh counts"
 _REVIVE: Final = "revive it (Frontier.revive): it is owed a visit again, with fresh counts"
 _PUSH: Final = "push it into a service's queue again: what is asked for again is visited again"
 _ANEW: Final = "begin the crawl anew (outrider crawl --fresh): what is known is not proposed a second time"
@@ -67,9 +70,15 @@ def _to_be_changed(reason: Reason | None) -> Iterator[str]:
 
 def _owed(standing: Standing, site: SiteNow, now: float, last: Reason | None) -> Outlook:
     because = list(_why_owed(standing, last))
-    if site.excluded:
-        because.append(f"an operator has excluded {site.key}: nothing of it is visited")
-        return Outlook(Prospect.BLOCKED, because=tuple(because), remedies=(f"include {site.key} again",))
+    order = site.order
+    if site.excluded or (order is not None and order.excluded):
+        since = "" if order is None else f" since {moment(order.at)}"
+        because.append(f"an operator has excluded {site.key}{since}: nothing of it is visited")
+        return Outlook(Prospect.BLOCKED, because=tuple(because), remedies=(_include(site),))
+    if order is not None and order.paused:
+        because.append(f"an operator has paused {site.key} since {moment(order.at)}: what it owes stays owed")
+        remedy = f"resume {site.key}: outrider site resume {site.key}"
+        return Outlook(Prospect.BLOCKED, because=tuple(because), remedies=(remedy,))
     due_at, ready_at = standing.due_at or 0.0, site.ready_at
     if due_at > now:
         because.append(f"it is put off until {_until(due_at, now)}")
@@ -116,6 +125,15 @@ def _why_the_site_waits(site: SiteNow, now: float) -> Iterator[str]:
             f"nothing is asked of {site.key} before {_until(site.ready_at, now)}: "
             f"it gets one request every {duration(site.interval)}{slowed}"
         )
+    if site.order is not None and site.order.delay is not None:
+        yield (
+            f"an operator wants {duration(site.order.delay)} between two requests of {site.key}, "
+            f"since {moment(site.order.at)}"
+        )
+
+
+def _include(site: SiteNow) -> str:
+    return f"include {site.key} again: outrider site include {site.key}"
 
 
 def _is_slowed(site: SiteNow) -> bool:
@@ -128,15 +146,21 @@ def _ended(standing: Standing, site: SiteNow, rulings: tuple[Ruling, ...]) -> Ou
     remedies: list[str] = []
     if reason is Reason.SITE_UNREACHABLE and site.set_aside:
         because.append(f"{site.key} is set aside, with all that it owes")
+    if site.order is not None and site.order.excluded:
+        because.append(f"an operator has excluded {site.key} since {moment(site.order.at)}")
+        remedies.append(_include(site))
     refused = first_refusal(rulings)
     if reason in JUDGED_AGAIN and refused is None:
         because.append("today's rules would admit it")
+        remedies.append(_PLAN_TODAY)
     elif reason in JUDGED_AGAIN and refused is not None:
         remedies += _to_be_changed(refused.reason)
+        if refused.reason in SETTINGS:
+            remedies.append(_PLAN)
     else:
         remedies += _to_be_changed(reason)
     if standing.can_be_revived:
-        remedies.append(_REVIVE)
+        remedies.append(_REPLAY if standing.state is State.DEAD else _REVIVE)
     remedies.append(_PUSH)
     if not standing.can_be_revived:
         remedies.append(_ANEW)
