@@ -49,6 +49,9 @@ def pages(  # noqa: PLR0913 - one argument for each option
     site: Annotated[
         str | None, typer.Option("--site", metavar="NAME", help="A host, or a domain with all its hosts.")
     ] = None,
+    text: Annotated[
+        str | None, typer.Option("--text", metavar="TEXT", help="A part of the URL, letter by letter.")
+    ] = None,
     since: Annotated[
         str | None, typer.Option("--since", metavar="WHEN", help="An age (90m, 12h, 7d) or a date (UTC).")
     ] = None,
@@ -59,16 +62,17 @@ def pages(  # noqa: PLR0913 - one argument for each option
     output: Annotated[Path, typer.Option("--output", metavar="FILE", help="- for standard output.")] = Path("-"),
 ) -> int:
     """List the pages on record, or all that is known of one URL."""
-    from outrider.cli.loop import run  # noqa: PLC0415 - late, as in options
+    from outrider.loop import run  # noqa: PLC0415 - late, as in options
     from outrider.model.record import PageFilter, PageStatus  # noqa: PLC0415 - the same
 
     wanted = PageFilter(
         status=None if status is None else PageStatus(status),
-        reason=None if reason is None else _known_reason(reason),
+        reason=None if reason is None else known_reason(reason),
         status_code=code,
         site=site,
         since=None if since is None else moment(since, time.time()),
         limit=limit,
+        text=text,
     )
     place = _place(folder, store)
     chosen: Format = output_format or _SUFFIXES.get(output.suffix.lower(), "table")
@@ -81,7 +85,7 @@ def pages(  # noqa: PLR0913 - one argument for each option
     return run(_list(place, wanted, chosen, output))
 
 
-def moment(text: str, now: float) -> float:
+def moment(text: str, now: float, option: str = "--since") -> float:
     """Seconds since the epoch. Raises `ConfigError` for what is neither an age nor a date."""
     age = _AGE.fullmatch(text.strip())
     if age:
@@ -91,7 +95,7 @@ def moment(text: str, now: float) -> float:
         return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         raise ConfigError(
-            f"--since {text!r}: expected an age such as 12h or 7d, or a date such as 2026-11-16"
+            f"{option} {text!r}: expected an age such as 12h or 7d, or a date such as 2026-11-16"
         ) from None
 
 
@@ -113,7 +117,7 @@ def _place(folder: Path | None, store: str | None) -> str:
         raise ConfigError(f"{str(file)!r}: its name is not UTF-8; give the folder another") from None
 
 
-def _known_reason(text: str) -> str:
+def known_reason(text: str) -> str:
     from outrider.model.reason import Reason  # noqa: PLC0415 - late, as in options
 
     reasons = [reason.value for reason in Reason]
@@ -126,17 +130,19 @@ def _known_reason(text: str) -> str:
 
 async def _list(place: str, wanted: "PageFilter", chosen: Format, output: Path) -> int:
     from outrider.cli.whole_file import output_to  # noqa: PLC0415 - late, as in options
-    from outrider.ops.pages import FORMATS  # noqa: PLC0415 - the same
+    from outrider.ops.formats import FORMATS  # noqa: PLC0415 - the same
+    from outrider.ops.pages import PAGES  # noqa: PLC0415 - the same
+    from outrider.ops.walks import walking  # noqa: PLC0415 - the same
     from outrider.stores.records import open_records  # noqa: PLC0415 - the same
 
     async with AsyncExitStack() as stack:
         records = await stack.enter_async_context(open_records(place, create=False))
         out = stack.enter_context(output_to(output, "--output"))
-        found = records.pages(wanted)
+        found = await stack.enter_async_context(walking(records.pages(wanted)))
         if chosen == "table":
             count = await _print_table(found, out)
         else:
-            write = stack.enter_context(FORMATS[chosen](out))
+            write = stack.enter_context(FORMATS[chosen](out, PAGES))
             count = 0
             async for batch in found:
                 write(batch)

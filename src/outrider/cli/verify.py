@@ -2,32 +2,32 @@
 
 import fcntl
 import json
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
-from urllib.parse import quote
 
 import typer
 
-from outrider.cli.crawl_folder import EVENTS, FRONTIER, STATUS, CrawlFolder, check_folder
+from outrider.cli.crawl_folder import (
+    ARCHIVE,
+    EVENTS,
+    FRONTIER,
+    INDEXES,
+    STATUS,
+    CrawlFolder,
+    check_crawl,
+    kept_elsewhere,
+    records_of,
+)
 from outrider.cli.exit_codes import ExitCode
 from outrider.cli.options import AsJson
-from outrider.errors import ConfigError
 
 if TYPE_CHECKING:
     from outrider.ops.verify import Home, Report, Tell
 
-_SETTINGS: Final = "outrider.toml"
-_ARCHIVE: Final = "archive"
-_INDEXES: Final = "indexes"
 _LOCK: Final = ".lock"
-_CACHE: Final = 8
-"""Megabytes: the records are read once, from the first to the last."""
-_KEPT: Final = re.compile(r"^(?:# )?(frontier|records|contents|events|recrawl) = (.*)$", re.MULTILINE)
-"""As the settings of a crawl are written; what hides a password stands there as a comment."""
 
 
 def verify(
@@ -39,9 +39,9 @@ def verify(
     as_json: AsJson = False,
 ) -> int:
     """Read a whole crawl again: archive, index, records and events agree, and every hash is what it was."""
-    from outrider.cli.loop import run  # noqa: PLC0415 - late, as in options
+    from outrider.loop import run  # noqa: PLC0415 - late, as in options
 
-    home, records = _home(folder, store)
+    home, records = home_of(folder, store)
     report = run(_verify(home, records))
     if as_json:
         from msgspec import to_builtins  # noqa: PLC0415 - late, as in options
@@ -61,26 +61,23 @@ async def _verify(home: "Home", records: str) -> "Report":
             return await verify_home(home, opened, tell)
 
 
-def _home(folder: Path, store: str | None) -> "tuple[Home, str]":
+def home_of(folder: Path, store: str | None) -> "tuple[Home, str]":
     """What lies where, and the URL of the records. Raises `ConfigError` for what is no crawl."""
     from outrider.ops.verify import Home  # noqa: PLC0415 - late, as in options
 
-    check_folder(folder)
-    database = folder / FRONTIER
-    kept = _kept_elsewhere(folder / _SETTINGS)
-    if not database.exists() and not (folder / _SETTINGS).exists():
-        raise ConfigError(f"{folder}: no crawl is here (there is neither {_SETTINGS} nor {FRONTIER} in it)")
-    for name in (_ARCHIVE, _INDEXES, EVENTS):
+    check_crawl(folder)
+    kept = kept_elsewhere(folder)
+    for name in (ARCHIVE, INDEXES, EVENTS):
         _look_into(folder / name)
     home = Home(
-        archive=None if "contents" in kept else folder / _ARCHIVE,
-        indexes=folder / _INDEXES,
+        archive=None if "contents" in kept else folder / ARCHIVE,
+        indexes=folder / INDEXES,
         events=None if "events" in kept else folder / EVENTS,
-        frontier=None if "frontier" in kept else database,
+        frontier=None if "frontier" in kept else folder / FRONTIER,
         running=_is_running(folder),
         recrawls=kept.get("recrawl") == "true",
     )
-    return home, store or _records(database, kept.get("records"))
+    return home, store or records_of(folder, kept.get("records"), "--store")
 
 
 def _look_into(folder: Path) -> None:
@@ -104,29 +101,6 @@ def _is_running(folder: Path) -> bool | None:
         except BlockingIOError:
             return True
     return False
-
-
-def _records(database: Path, elsewhere: str | None) -> str:
-    if elsewhere is not None and "***" in elsewhere:
-        raise ConfigError(f"the records are at {elsewhere}, and the password is not kept; name them with --store URL")
-    if elsewhere is not None:
-        return elsewhere
-    if not database.exists():
-        raise ConfigError(f"{database}: there is no such file; the crawl has not begun, or somebody took it away")
-    try:
-        return f"sqlite://{quote(str(database.absolute()))}?cache={_CACHE}"
-    except UnicodeEncodeError:
-        raise ConfigError(f"{str(database)!r}: its name is not UTF-8; give the folder another") from None
-
-
-def _kept_elsewhere(settings: Path) -> dict[str, str]:
-    """The stores that are not in the folder, and whether pages are visited again; as the last run had them."""
-    try:
-        text = settings.read_text("utf-8", errors="replace")
-    except FileNotFoundError:
-        return {}
-    found = {key: value.strip('"') for key, value in _KEPT.findall(text)}
-    return {key: value for key, value in found.items() if value not in {"none", "false"}}
 
 
 @contextmanager

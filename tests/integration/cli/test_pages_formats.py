@@ -209,6 +209,7 @@ async def test_everything_else_works_without_pyarrow(tmp_path: Path, environment
         (("--since", "1970-01-01T00:00:03"), [3, 4, 5]),
         (("--since", "1970-01-01T01:00:03+01:00"), [3, 4, 5]),
         (("--since", "999999999w"), [1, 2, 3, 4, 5]),
+        (("--text", "www."), [2]),
         (("--limit", "2"), [1, 2]),
         (("--limit", "9" * 30), [1, 2, 3, 4, 5]),
         (("--since", "1970-01-01T00:00:02", "--limit", "1"), [2]),

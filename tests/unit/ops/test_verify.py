@@ -124,6 +124,9 @@ CENSUS = Census(discovered=12, pending=0, waiting=0, fetched=10, alias=1, dead={
         (CENSUS, 11, 1, True),
         (replace(CENSUS, stale=1), 11, 0, True),
         (replace(CENSUS, fetched=9, waiting=1), 10, 0, True),
+        # Visited, and dismissed by an operator before that was settled.
+        (replace(CENSUS, fetched=9, skipped={Reason.DISMISSED: 1}), 10, 0, True),
+        (replace(CENSUS, fetched=9, skipped={Reason.EXCLUDED_SITE: 1}), 10, 0, True),
         (CENSUS, 30, 0, False),
     ],
 )

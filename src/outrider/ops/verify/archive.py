@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from outrider.errors import BodyTooLarge, Undecodable
-from outrider.fetch.body import BodyLimits, decode
 from outrider.model.capture import Capture, Unchanged
+from outrider.ops.content import decoded_again
 from outrider.ops.verify.captures import Broken, Info, Stray, Whole, captures_in, size_of
 from outrider.ops.verify.index import Shelved, line_text, parsed
 from outrider.ops.verify.report import Check, Findings, Note
@@ -185,11 +185,8 @@ def disagreements(page: PageRow, capture: Capture) -> Iterator[str]:
 
 def content_fault(page: PageRow, capture: Capture) -> str:
     """The body decoded again, as far as the record says that it was kept; nothing when it is the same."""
-    encodings = [value for name, value in capture.headers if name.lower() == "content-encoding"]
-    # Whoever crawled had limits, and kept within them: what is on record is the only one that matters now.
-    limits = BodyLimits(decoded=page.content_length, ratio=float("inf"), encodings=len(encodings) + 16)
     try:
-        decoded = decode(capture.body, ", ".join(encodings) or None, complete=not page.truncated, limits=limits)
+        decoded = decoded_again(capture, page.content_length, truncated=page.truncated)
     except (BodyTooLarge, Undecodable) as error:
         return f"its body cannot be decoded: {error}"
     if decoded.truncated and not page.truncated:

@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 
 from outrider.model.ledger import Census
+from outrider.model.reason import Reason
 from outrider.ops.verify.archive import Archive
 from outrider.ops.verify.events import event_at, read_events
 from outrider.ops.verify.index import Shelved, read_indexes, survey
@@ -125,15 +126,16 @@ async def _check_sums(home: Home, records: Records, census: Census | None, table
 def ledger_faults(census: Census, *, had: int, unsettled: int, is_exact: bool) -> list[str]:
     """A ledger keeps only the number of what was fetched. `had` are visits on record that had a page.
 
-    A page on record may be owed again, unsettled for now, or have been settled too late (`stale`); none other may be
-    missing from the ledger.
+    A page on record may be owed again, unsettled for now, have been settled too late (`stale`), or have been dismissed
+    by an operator while it was visited; none other may be missing from the ledger.
     """
     faults = []
     if not census.adds_up:
         faults.append(f"the states do not add up to the {census.discovered} URLs that were discovered")
     if census.fetched > had:
         faults.append(f"the ledger says that {census.fetched} pages were fetched, and {had} are on record")
-    if is_exact and census.fetched + census.waiting + census.stale < had - unsettled:
+    dismissed = sum(census.skipped.get(reason, 0) for reason in (Reason.DISMISSED, Reason.EXCLUDED_SITE))
+    if is_exact and census.fetched + census.waiting + census.stale + dismissed < had - unsettled:
         faults.append(f"{had - unsettled} pages are on record, and the ledger says that {census.fetched} were fetched")
     return faults
 
