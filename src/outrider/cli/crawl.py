@@ -1,6 +1,7 @@
 """`outrider crawl URL…`: a whole crawl in one directory. The same command again goes on where it was."""
 
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,7 +20,10 @@ from outrider.cli.options import (
 from outrider.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from outrider.app.directory import CrawlDirectory
+    from outrider.cli.crawl_run import Beside
     from outrider.settings import Loaded
 
 _PLACE = "Begin and go on"
@@ -117,6 +121,13 @@ def crawl(  # noqa: PLR0913 - one argument for each option
             "--log-format", metavar="text|json", help="How progress is told to a program.", rich_help_panel=_OUT
         ),
     ] = "text",
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Show it in the browser while it runs.", rich_help_panel=_OUT)
+    ] = False,
+    listen: Annotated[
+        str | None,
+        typer.Option("--listen", metavar="ADDRESS", help="Where; with it, --serve is meant.", rich_help_panel=_OUT),
+    ] = None,
     as_json: AsJson = False,
     profile: Profile = None,
     contact: Contact = None,
@@ -150,6 +161,7 @@ def crawl(  # noqa: PLR0913 - one argument for each option
         "recrawl": recrawl or None,
         "contact": contact,
         "allow_private": allow_private or None,
+        "serve_address": listen,
     }
     goes_on = home.is_begun and not fresh
     _check_place(home, has_seeds=bool(begin), fresh=fresh)
@@ -160,13 +172,32 @@ def crawl(  # noqa: PLR0913 - one argument for each option
     require_name(settings, begin)
     if not goes_on and (code := refuse_seeds(settings, begin)) is not None:
         return code
-    if fresh and home.is_begun:
-        _ask(home, yes=yes)
-    with home.held():
-        if fresh:
-            home.discard()
-        remarks = _held_over(loaded) if goes_on and config is None else []
-        return run_crawl(settings, begin, home, form, as_json=as_json, remarks=remarks)
+    with _dashboard(loaded, home, wanted=serve or listen is not None) as beside:
+        if fresh and home.is_begun:
+            _ask(home, yes=yes)
+        with home.held():
+            if fresh:
+                home.discard()
+            remarks = _held_over(loaded) if goes_on and config is None else []
+            return run_crawl(settings, begin, home, form, as_json=as_json, remarks=remarks, beside=beside)
+
+
+@contextmanager
+def _dashboard(loaded: "Loaded", home: "CrawlDirectory", *, wanted: bool) -> "Iterator[Beside]":
+    """What can be refused of it is refused before anything is made."""
+    from outrider.cli.crawl_run import alone  # noqa: PLC0415 - late, as in options
+
+    if not wanted:
+        yield alone
+        return
+    from outrider.app.serve import open_door, require_dashboard  # noqa: PLC0415 - late, as in options
+    from outrider.cli.serve import token_of  # noqa: PLC0415 - the same
+    from outrider.cli.serve_beside import dashboard_beside  # noqa: PLC0415 - the same
+
+    require_dashboard()
+    door = open_door(loaded, token_of(None)[0], home)
+    with door.listening:
+        yield lambda note: dashboard_beside(loaded, door, home, note)
 
 
 def default_directory(name: str) -> Path:

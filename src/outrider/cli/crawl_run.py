@@ -6,6 +6,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Final, Literal, TypeAlias
 
 import typer
@@ -15,10 +16,10 @@ from outrider.app.crawl import Crawling, open_crawl
 from outrider.app.directory import CrawlDirectory
 from outrider.app.seeds import all_refused
 from outrider.cli.exit_codes import ExitCode
-from outrider.cli.loop import run
 from outrider.cli.terminal import say
 from outrider.engine.finish import Finish
 from outrider.errors import ConfigError, OutriderError, StoreError
+from outrider.loop import run
 from outrider.model.progress import Progress
 from outrider.model.reason import Reason
 from outrider.model.record import Decision
@@ -31,6 +32,8 @@ from outrider.settings import Settings
 
 _STATUS_EVERY: Final = 1.0
 Note: TypeAlias = Callable[[str], None]
+Beside: TypeAlias = Callable[[Note], AbstractAsyncContextManager[None]]
+"""Something that goes on beside a crawl, and tells of itself."""
 _TOLD: Final = 3
 """So many seeds are named; of the others there may be thousands."""
 
@@ -42,6 +45,10 @@ _CODES: Final[Mapping[str, ExitCode]] = {
 """Every other end is a success: it went as far as it was told to."""
 
 
+def alone(_note: Note) -> AbstractAsyncContextManager[None]:
+    return nullcontext()
+
+
 def run_crawl(
     settings: Settings,
     seeds: Sequence[Url],
@@ -50,13 +57,14 @@ def run_crawl(
     *,
     as_json: bool,
     remarks: Sequence[str] = (),
+    beside: Beside = alone,
 ) -> int:
     """The exit code. The summary goes to the standard output, everything on the way to the error output."""
     note = say_as_json if log_format == "json" else say
     for remark in remarks:
         note(remark)
     with display_on(sys.stderr, log_format) as display:
-        last = run(crawl_and_watch(settings, seeds, home, display, note))
+        last = run(crawl_and_watch(settings, seeds, home, display, note, beside))
     files = files_of(settings, home)
     typer.echo(summary_json(last, files) if as_json else summary_text(last, files), nl=as_json)
     return code_of_end(last)
@@ -72,12 +80,20 @@ def code_of_end(last: Progress) -> ExitCode:
 
 
 async def crawl_and_watch(
-    settings: Settings, seeds: Sequence[Url], home: CrawlDirectory, display: Display, note: Note = say
+    settings: Settings,
+    seeds: Sequence[Url],
+    home: CrawlDirectory,
+    display: Display,
+    note: Note = say,
+    beside: Beside = alone,
 ) -> Progress:
-    """To its end, whichever that is: a first SIGINT or SIGTERM lets what is under way finish, a second does not."""
+    """To its end, whichever that is: a first SIGINT or SIGTERM lets what is under way finish, a second does not.
+
+    `beside` is entered once the stores are there, and left when all is over.
+    """
     watching = _Watching(home, display)
     try:
-        last = await _crawl(settings, seeds, home, watching, note)
+        last = await _crawl(settings, seeds, home, watching, note, beside)
     except StoreError as error:
         watching.break_off()
         raise StoreError(
@@ -94,9 +110,9 @@ async def crawl_and_watch(
 
 
 async def _crawl(
-    settings: Settings, seeds: Sequence[Url], home: CrawlDirectory, watching: "_Watching", note: Note
+    settings: Settings, seeds: Sequence[Url], home: CrawlDirectory, watching: "_Watching", note: Note, beside: Beside
 ) -> Progress:
-    async with open_crawl(settings, seeds, home, shown=watching.show) as crawling:
+    async with open_crawl(settings, seeds, home, shown=watching.show) as crawling, beside(note):
         await _tell_beginning(crawling, note)
         loop = asyncio.get_running_loop()
         supervisor = crawling.supervisor

@@ -11,8 +11,9 @@ from typing import Final
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
-from outrider.cli import app, event_reference, metric_reference
+from outrider.cli import api_reference, app, event_reference, metric_reference, reason_reference
 from outrider.cli.exit_codes import ExitCode
+from outrider.model.reason import Family
 from outrider.settings import SECTIONS, Settings
 from outrider.settings.describe import expected, meaning, shown, title
 from outrider.settings.profiles import PROFILES
@@ -94,8 +95,15 @@ def events_page() -> str:
     for tag, kind in event_reference.event_types():
         lines += [f"## {tag}", "", event_reference.told(tag, kind), ""]
         lines += _table("field | type | meaning", event_reference.rows(kind))
-    lines += ["## Reasons", "", "One closed list; members are added, never renamed.", ""]
-    lines += _table("reason | about", event_reference.reasons())
+    lines += ["## Reasons", "", "`reason` is one word of a closed list: see [the reasons](reasons.md).", ""]
+    return "\n".join(lines[:-1]) + "\n"
+
+
+def reasons_page() -> str:
+    lines = ["# Reasons", "", _PRINTED, "", reason_reference.INTRODUCTION]
+    for family in Family:
+        lines += [f"## {reason_reference.TITLES[family]}", ""]
+        lines += _table(reason_reference.HEADER, reason_reference.rows(family))
     return "\n".join(lines[:-1]) + "\n"
 
 
@@ -106,12 +114,34 @@ def metrics_page() -> str:
     return "\n".join(lines[:-1]) + "\n"
 
 
+def api_page() -> str:
+    from outrider.web.app import described  # noqa: PLC0415 - its packages come with an extra
+
+    document = described()
+    lines = ["# The API", "", _PRINTED, "", api_reference.INTRODUCTION]
+    for name, told, rows, about in api_reference.routes(document):
+        lines += [f"## {name}", "", told, ""]
+        if rows:
+            lines += _table("parameter | in | type | meaning", rows)
+        lines += [about, ""]
+    lines += ["## Shapes", ""]
+    for name, told, fields in api_reference.shapes(document):
+        lines += [f"### {name}", ""]
+        if told:
+            lines += [told, ""]
+        if fields:
+            lines += _table("field | type", fields)
+    return "\n".join(lines[:-1]) + "\n"
+
+
 PAGES: Final[dict[str, Callable[[], str]]] = {
     "commands.md": commands_page,
     "settings.md": settings_page,
     "exit-codes.md": exit_codes_page,
     "events.md": events_page,
+    "reasons.md": reasons_page,
     "metrics.md": metrics_page,
+    "api.md": api_page,
 }
 
 

@@ -83,12 +83,12 @@ async def serve(address: str | None, watch: Watch, *, may_move: bool = False) ->
     if address is None:
         yield None
         return
-    listening = _listen(address, may_move=may_move)
+    listening = listen_at(address, may_move=may_move)
     connections: dict[_Connection, None] = {}
     loop = asyncio.get_running_loop()
     server = await loop.create_server(lambda: _Connection(watch, connections), sock=listening)
     try:
-        yield _spelled(listening)
+        yield spelled(listening)
     finally:
         server.close()
         for connection in list(connections):
@@ -170,7 +170,14 @@ def _wire(told: Answer, *, whole: bool) -> bytes:
     return "\r\n".join([*lines, "\r\n"]).encode() + (told.body if whole else b"")
 
 
-def _listen(address: str, *, may_move: bool) -> socket.socket:
+def listen_at(
+    address: str,
+    *,
+    may_move: bool,
+    key: str = "metrics_address",
+    way_out: str = "name another one (port 0 is any that is free), or none to do without",
+) -> socket.socket:
+    """A socket that listens there, as `serve` describes it; `key` is who named the address."""
     host, _, port = address.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -182,10 +189,9 @@ def _listen(address: str, *, may_move: bool) -> socket.socket:
             return socket.create_server((host, 0), family=family, dualstack_ipv6=both)
         taken = error.errno == errno.EADDRINUSE
         why = "another program listens there" if taken else os.strerror(error.errno or errno.EADDRNOTAVAIL)
-        way_out = "name another one (port 0 is any that is free), or none to do without"
-        raise ConfigError(f"metrics_address = {address!r}: {why}; {way_out}") from error
+        raise ConfigError(f"{key} = {address!r}: {why}; {way_out}") from error
 
 
-def _spelled(listening: socket.socket) -> str:
+def spelled(listening: socket.socket) -> str:
     host, port = listening.getsockname()[:2]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

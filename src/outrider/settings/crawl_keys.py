@@ -1,4 +1,4 @@
-"""The keys of a whole crawl: how far it goes, what it follows, where it writes."""
+"""The keys of a whole crawl: how far it goes, what it follows, where it writes, and where it is looked at."""
 
 from pydantic import Field
 
@@ -53,4 +53,16 @@ class PlaceKeys(Section):
     )
     ca_file: kinds.FileOrNone = Field(
         default=None, description="Certificate authorities to trust, in place of the system's."
+    )
+
+
+class DashboardKeys(Section):
+    """The dashboard"""
+
+    serve_address: kinds.Listen = Field(
+        default="127.0.0.1:8787",
+        description="Where outrider serve listens; one that others can reach needs a token.",
+    )
+    serve_names: kinds.Hosts = Field(
+        default=frozenset(), description="Names by which it may be asked for as well, as behind a proxy."
     )

@@ -14,7 +14,7 @@ from outrider import __version__
 from outrider.policy.extensions import NON_TEXT
 from outrider.settings import kinds
 from outrider.settings.agent import full_agent, product_token
-from outrider.settings.crawl_keys import DiscoveryKeys, LimitKeys, PlaceKeys
+from outrider.settings.crawl_keys import DashboardKeys, DiscoveryKeys, LimitKeys, PlaceKeys
 from outrider.settings.profiles import PROFILES
 from outrider.settings.secrets import masked
 from outrider.settings.section import Section
@@ -260,11 +260,13 @@ SECTIONS: Final[tuple[type[Section], ...]] = (
     SafetyKeys,
     PlaceKeys,
     ServiceKeys,
+    DashboardKeys,
 )
 
 
 class Settings(
     # From the last to the first: pydantic lines up the keys of the last base first.
+    DashboardKeys,
     ServiceKeys,
     PlaceKeys,
     SafetyKeys,

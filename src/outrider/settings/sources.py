@@ -16,6 +16,8 @@ from outrider.settings.seeds import IGNORED, PREFIXES, SEEDS
 
 PREFIX: Final = "OUTRIDER_"
 FILE: Final = "outrider.toml"
+TOKEN: Final = "OUTRIDER_SERVE_TOKEN"  # noqa: S105 - a name, not a token
+"""A secret of the dashboard's: no setting, since those are printed and written down."""
 
 _SHOWN: Final = 80
 _CLOSE: Final = 0.75
@@ -43,7 +45,8 @@ def from_flags(flags: Mapping[str, object]) -> Layer:
 def from_environment(environment: Mapping[str, str], keys: Iterable[str]) -> Layer:
     """Our own names win over the seeds'; two names of the seeds that disagree are an error, for neither is stronger."""
     names = {PREFIX + key.upper(): key for key in keys}
-    filled = {name: text for name, text in sorted(environment.items()) if text.strip() and name not in IGNORED}
+    known = {*IGNORED, TOKEN}
+    filled = {name: text for name, text in sorted(environment.items()) if text.strip() and name not in known}
     ours = {names[name]: Given(text, f"environment {name}", text) for name, text in filled.items() if name in names}
     theirs: dict[str, Given] = {}
     problems: list[str] = []
