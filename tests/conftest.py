@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from tests.services.kafka import KafkaServer
@@ -12,6 +13,10 @@ if TYPE_CHECKING:
 # A shell that starts us in the background lets SIGINT be ignored, and our children would inherit that: then no test of
 # an interrupt could ever pass.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# No test fails because a machine is busy: hypothesis has limits of time of its own.
+settings.register_profile("outrider", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("outrider")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
