@@ -24,6 +24,7 @@ from outrider.model.ledger import Census, State
 from outrider.model.reason import Reason
 from outrider.model.record import Page, PageFilter, PageStatus
 from outrider.model.url import Url
+from outrider.ops.audit import Sources, audit
 from outrider.settings import load, settings_of
 from outrider.stores.records import open_records
 from outrider.stores.registry import open_frontier
@@ -64,6 +65,15 @@ class Left(Struct, frozen=True):
     ledger: tuple[Line, ...]
     pages: tuple[Page, ...]
     events: tuple[dict[str, Any], ...]
+
+    async def audited(self) -> list[str]:
+        """What an audit of the records finds: nothing, if it was polite."""
+        home = CrawlDirectory(self.path)
+        async with open_records(f"sqlite://{home.database}", create=False) as records:
+            report = await audit(Sources(records, self.census, home.events))
+        assert report.requests >= len(self.pages) > 0
+        assert report.clean == (not report.examples)
+        return [f"{one.rule} {one.site} {one.at} {one.url}: {one.evidence}" for one in report.examples]
 
     @property
     def had(self) -> list[Page]:

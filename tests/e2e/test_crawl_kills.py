@@ -56,6 +56,7 @@ async def _killed(folder: Path, luck: random.Random, kills: int) -> int:
         assert left.census.leased == 0
         assert left.census.discovered == len(left.ledger)
         assert left.told("bug_found") == []
+        assert await left.audited() == []
         _judge_archive(left)
     return len(endured.kills)
 
@@ -80,6 +81,7 @@ async def test_a_limit_of_pages_is_exact_through_kills(tmp_path: Path) -> None:
         assert left.census.adds_up
         assert left.census.fetched == LIMIT
         assert Judge(world, web.served.log()).gaps(0.2, slack=SLACK) == []
+        assert await left.audited() == []
         _judge_archive(left)
 
 

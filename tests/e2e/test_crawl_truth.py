@@ -37,6 +37,7 @@ async def test_a_crawl_finds_the_truth_and_asks_politely(world: str, listings: b
         _judge_requests(web, Rules(sitemaps=listings, feeds=listings))
         _judge_ledger(left)
         _judge_archive(left)
+        assert await left.audited() == []
 
 
 def _judge_requests(web: Farm, rules: Rules) -> None:

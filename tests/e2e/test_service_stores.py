@@ -19,6 +19,7 @@ from tests.services.redis import RedisServer
 
 from outrider.cli.exit_codes import ExitCode
 from outrider.model.record import PageStatus
+from outrider.ops.audit import Sources, audit
 from outrider.stores.records import open_records
 from outrider.testing.webfarm import WebFarm
 
@@ -103,6 +104,7 @@ async def test_each_store_may_go_away_in_the_middle_of_work(
         assert built.letters() == []
         async with open_records(records) as kept:
             assert (await kept.tally()).pages == {PageStatus.FETCHED: len(urls)}
+            assert (await audit(Sources(kept, counted))).examples == ()
 
 
 async def test_a_frontier_in_postgresql_goes_on_after_a_restart(
@@ -125,6 +127,7 @@ async def test_a_frontier_in_postgresql_goes_on_after_a_restart(
         assert (counted.fetched, counted.leased, counted.adds_up) == (len(urls), 0, True)
         async with open_records(place) as kept:
             assert (await kept.tally()).pages == {PageStatus.FETCHED: len(urls)}
+            assert (await audit(Sources(kept, counted))).examples == ()
 
 
 async def test_a_worker_that_dies_while_redis_is_away_is_replaced_when_it_is_back(

@@ -34,7 +34,8 @@ def _commands(page: Path) -> Iterator[list[str]]:
         for line in block.replace("\\\n", " ").splitlines():
             words = shlex.split(line, comments=True)
             for start, word in enumerate(words):
-                if word.rpartition("/")[2] == "outrider":
+                begins = start == 0 or words[start - 1] in {"&&", "|"}
+                if begins and word.rpartition("/")[2] == "outrider":
                     rest = words[start + 1 :]
                     ends = [place for place, other in enumerate(rest) if other in {"&", "|", "&&", ">"}]
                     yield rest[: min(ends, default=len(rest))]

@@ -5,10 +5,11 @@ from typing import get_args
 
 import pytest
 
-from outrider.cli.reference import PAGES, commands_page, events_page, metrics_page, settings_page, write
+from outrider.cli.reference import PAGES, commands_page, events_page, metrics_page, reasons_page, settings_page, write
 from outrider.model.event import Event
 from outrider.model.reason import Reason
 from outrider.observe.metrics import EXTRACT, INTAKE, PROCESS, QUEUES, SCHEDULE, WORKER
+from outrider.ops.meaning import meaning
 from outrider.settings import Settings
 from outrider.settings.seeds import SEEDS
 
@@ -35,7 +36,7 @@ def test_every_command_and_every_option_is_on_the_page() -> None:
     assert all(f"| `{option}`" in page for option in ("URL", "--body FILE", "--base URL", "--agent NAME", "--json"))
 
 
-def test_every_event_its_fields_and_every_reason_are_on_the_page() -> None:
+def test_every_event_and_its_fields_are_on_the_page() -> None:
     """S4-14, S0-17: what a consumer reads is written down, with the promise that it stays."""
     page = events_page()
 
@@ -44,8 +45,14 @@ def test_every_event_its_fields_and_every_reason_are_on_the_page() -> None:
         part = part.partition("\n## ")[0]
         assert len(part.split("|")[0].strip()) > 20, f"{kind.__name__} is not told"
         assert all(f"| `{name}` |" in part for name in ("type", "version", *kind.__struct_fields__))
-    assert all(f"| `{reason}` |" in page for reason in Reason)
     assert "added, never renamed or removed" in page
+
+
+def test_every_reason_is_on_the_page_once_with_its_meaning() -> None:
+    """S0-17: whoever finds a reason can look it up."""
+    page = reasons_page()
+
+    assert [reason for reason in Reason if page.count(f"| `{reason}` | {meaning(reason)} |") != 1] == []
 
 
 def test_every_metric_is_on_the_page_once() -> None:
