@@ -40,7 +40,7 @@ _MEANING: Final[dict[ExitCode, str]] = {
     ExitCode.FETCH_FAILED: "The fetch failed: the network, or an HTTP status that is an error. Of a crawl: no page.",
     ExitCode.REFUSED: "Refused by a rule: robots.txt, the address guard, a skip pattern.",
     ExitCode.STORE: "A store is away, broken or full.",
-    ExitCode.VIOLATIONS: "Verification found something: what is kept contradicts itself, or is damaged.",
+    ExitCode.VIOLATIONS: "Verification or audit found something: what is kept is damaged, or was not polite.",
     ExitCode.INTERRUPTED: "Stopped by SIGINT (Ctrl-C); nothing is lost.",
     ExitCode.PIPE_CLOSED: "Whoever read the output went away.",
     ExitCode.TERMINATED: "Stopped by SIGTERM; nothing is lost.",

@@ -354,7 +354,7 @@ async def test_workers_that_die_at_once_lead_to_what_they_said(
     spoilt.mkdir()
     (spoilt / "sitecustomize.py").write_text(
         "import os, sys\n"
-        "if 'outrider.cli.worker_process' in sys.orig_argv:\n"
+        "if 'outrider.app.worker_process' in sys.orig_argv:\n"
         "    sys.stderr.write('a bug')\n"
         "    os._exit(1)\n"
     )

@@ -32,6 +32,7 @@ from outrider.model.task import Changes, Task
 from outrider.model.url import Url
 from outrider.ports import FrontierRules
 from outrider.stores.registry import open_frontier
+from outrider.stores.sqlite.schema import STEPS
 
 Run = Callable[..., Awaitable[tuple[int, str, str]]]
 
@@ -349,7 +350,7 @@ async def test_a_file_of_a_newer_version_is_left_alone(outrider: Run, crawl: str
 
     assert source == target
     assert (source[0], source[1]) == (6, "")
-    assert "made by a newer Outrider (schema 99, this one knows 2); upgrade to open it" in source[2]
+    assert f"made by a newer Outrider (schema 99, this one knows {len(STEPS)}); upgrade to open it" in source[2]
 
 
 @pytest.mark.usefixtures("crawl")

@@ -73,18 +73,18 @@ def test_without_the_library_yaml_names_the_extra(
 
 def test_a_frontier_is_fed_once_and_remembers_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "two.toml").write_text("[[sources]]\nurl = 'a.org'\n[[sources]]\nfeed = 'b.org/feed.xml'\n")
-    arguments = ["schedule", "two.toml", "--once", "--frontier", "sqlite:///frontier.db"]
+    arguments = ["schedule", "two.toml", "--once", "--frontier", "sqlite:frontier.db"]
 
-    codes = [main(arguments), main(arguments), main(["frontier", "stats", "sqlite:///frontier.db"])]
+    codes = [main(arguments), main(arguments), main(["frontier", "stats", "sqlite:frontier.db"])]
     out, err = capsys.readouterr()
 
     assert codes == [0, 0, 0]
     assert err.count("2 URLs given; 2 wait to be visited") == 1
-    assert err.count("feeding 2 sources of two.toml into sqlite:///frontier.db") == 2
+    assert err.count("feeding 2 sources of two.toml into sqlite:frontier.db") == 2
     assert "pending" in out
     assert (folder / "two.toml.fed.json").exists()
 
-    main(["schedule", "two.toml", "--dry-run", "--frontier", "sqlite:///frontier.db"])
+    main(["schedule", "two.toml", "--dry-run", "--frontier", "sqlite:frontier.db"])
     assert len(capsys.readouterr().out.splitlines()) == 10
 
 
