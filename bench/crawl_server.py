@@ -5,9 +5,11 @@ five children in a tree that holds every page, and otherwise to pages that one w
 met. So nine of ten links are known. Pages of one number have the same links on every site, and are made once; what
 differs is the title and the links to others, so that no two pages are the same bytes. There is no robots.txt.
 
-    .venv/bin/python bench/crawl_server.py SITES PAGES [--tls FOLDER]
+    .venv/bin/python bench/crawl_server.py SITES PAGES [--tls FOLDER] [--addresses] [--size BYTES] [--close]
 
-says its port on the standard output and serves until SIGTERM. `PAGES` are those of each site.
+says its port on the standard output and serves until SIGTERM. `PAGES` are those of each site. With `--addresses` a site
+is an address of loopback in place of a name, for those who have to resolve it; with `--close` it is one request a
+connection.
 """
 
 import argparse
@@ -15,12 +17,14 @@ import asyncio
 import signal
 import ssl
 import sys
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, cast
 
 import trustme
 import uvloop
+from msgspec import Struct
 
 from outrider.testing.webfarm.generated import prose
 
@@ -41,20 +45,29 @@ def host_of(site: int) -> str:
     return f"site-{site}.test"
 
 
-def known_of(page: int) -> list[int]:
+def address_of(site: int) -> str:
+    """A site that everybody finds without a name server."""
+    return f"127.77.{site // 250}.{site % 250 + 1}"
+
+
+def known_of(page: int, pages: int) -> list[int]:
     """Pages that were linked from somewhere before page `page` is reached, drawn without luck."""
-    met = page * FAN + 1
+    met = min(page * FAN + 1, pages)
     return [(page * 2_654_435_761 + turn * 40_503) % met for turn in range(INWARD - FAN)]
 
 
 class Web:
     """Answers as bytes. Built while it is asked, and kept."""
 
-    def __init__(self, sites: int, pages: int, start: str) -> None:
-        self._sites = sites
+    def __init__(self, hosts: Sequence[str], pages: int, start: str, size: int = SIZE, *, closes: bool = False) -> None:
+        self._hosts = hosts
+        self._sites = len(hosts)
         self._pages = pages
         self._start = start
-        self._by_host = {host_of(site).encode(): site for site in range(sites)}
+        self._size = size
+        self._prose = _PROSE * (size // len(_PROSE) + 1)
+        self._keeping = b"Connection: close\r\n" if closes else b""
+        self._by_host = {host.encode(): site for site, host in enumerate(hosts)}
         self._inward = lru_cache(maxsize=None)(self._made_inward)
         self._outward = lru_cache(maxsize=None)(self._made_outward)
 
@@ -68,27 +81,30 @@ class Web:
         inward = self._inward(page)
         outward = self._outward((site * 31 + page) % self._sites)
         title = b"<!doctype html><html><head><title>Page %d of %b</title></head><body><ul>\n" % (page, host)
-        rest = SIZE - len(title) - len(inward) - len(outward)
-        head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: %d\r\n\r\n" % SIZE
-        return b"".join((head, title, inward, outward, _PROSE[page % 4096 : page % 4096 + rest]))
+        rest = self._size - len(title) - len(inward) - len(outward)
+        prose = self._prose[page % 4096 : page % 4096 + rest]
+        length = len(title) + len(inward) + len(outward) + len(prose)
+        head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: %d\r\n%b\r\n"
+        return b"".join((head % (length, self._keeping), title, inward, outward, prose))
 
     def _made_inward(self, page: int) -> bytes:
         """Links inside a site need no host, so they are the same on all of them."""
         children = [page * FAN + turn for turn in range(1, FAN + 1)]
-        wanted = [child for child in children if child < self._pages] + known_of(page)
+        wanted = [child for child in children if child < self._pages] + known_of(page, self._pages)
         return b"".join(b'<li><a href="/p/%d">a page</a>\n' % number for number in wanted)
 
     def _made_outward(self, mixed: int) -> bytes:
         """To the first pages of others: those are seeds."""
         others = [(mixed * 7 + turn * 13) % self._sites for turn in range(OUTWARD)]
-        return "".join(f'<li><a href="{self._start % host_of(other)}">a site</a>\n' for other in others).encode()
+        return "".join(f'<li><a href="{self._start % self._hosts[other]}">a site</a>\n' for other in others).encode()
 
 
 class Connection(asyncio.Protocol):
     """GET without a body, connections kept; requests may come in one piece or in many."""
 
-    def __init__(self, web: Web) -> None:
+    def __init__(self, web: Web, *, closes: bool) -> None:
         self._web = web
+        self._closes = closes
         self._transport: asyncio.Transport | None = None
         self._buffer = b""
 
@@ -104,31 +120,53 @@ class Connection(asyncio.Protocol):
             at = request.lower().index(b"\r\nhost: ") + 8
             host = request[at:].partition(b"\r\n")[0].partition(b":")[0]
             self._transport.write(self._web.answer(target, host))
+            if self._closes:
+                self._transport.close()
+                return
 
 
-async def serve(sites: int, pages: int, tls: Path | None) -> None:
+class Plan(Struct, frozen=True):
+    """What is to be served."""
+
+    sites: int
+    pages: int
+    tls: Path | None = None
+    addresses: bool = False
+    size: int = SIZE
+    closes: bool = False
+
+
+async def serve(plan: Plan) -> None:
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ended.set)
+    hosts = [(address_of if plan.addresses else host_of)(site) for site in range(plan.sites)]
     webs: list[Web] = []
-    server = await loop.create_server(
-        lambda: Connection(webs[0]), ADDRESS, 0, ssl=None if tls is None else _context(sites, tls), backlog=4096
-    )
-    port = server.sockets[0].getsockname()[1]
-    webs.append(Web(sites, pages, f"{'http' if tls is None else 'https'}://%s:{port}/"))
+    context = None if plan.tls is None else _context(hosts, plan.tls)
+    listening: list[asyncio.Server] = []
+    port = 0
+    for address in hosts if plan.addresses else [ADDRESS]:
+        server = await loop.create_server(
+            lambda: Connection(webs[0], closes=plan.closes), address, port, ssl=context, backlog=4096
+        )
+        listening.append(server)
+        port = server.sockets[0].getsockname()[1]
+    start = f"{'http' if plan.tls is None else 'https'}://%s:{port}/"
+    webs.append(Web(hosts, plan.pages, start, plan.size, closes=plan.closes))
     sys.stdout.write(f"{port}\n")
     sys.stdout.flush()
     await ended.wait()
-    server.close()
+    for server in listening:
+        server.close()
 
 
-def _context(sites: int, folder: Path) -> ssl.SSLContext:
+def _context(hosts: Sequence[str], folder: Path) -> ssl.SSLContext:
     authority = trustme.CA()
     authority.cert_pem.write_to_path(folder / "ca.pem")
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     # One certificate for all of them; a wildcard directly below a public suffix is believed by nobody.
-    authority.issue_cert(*map(host_of, range(sites))).configure_cert(context)
+    authority.issue_cert(*hosts).configure_cert(context)
     context.num_tickets = 0
     return context
 
@@ -138,8 +176,10 @@ def main() -> None:
     parser.add_argument("sites", type=int)
     parser.add_argument("pages", type=int, help="of each site")
     parser.add_argument("--tls", type=Path, metavar="FOLDER", help="https alone; ca.pem is written there")
-    given = parser.parse_args()
-    uvloop.run(serve(given.sites, given.pages, given.tls))
+    parser.add_argument("--addresses", action="store_true", help="a site is an address of loopback, not a name")
+    parser.add_argument("--size", type=int, default=SIZE, help="bytes of a page")
+    parser.add_argument("--close", action="store_true", dest="closes", help="one request a connection")
+    uvloop.run(serve(Plan(**vars(parser.parse_args()))))
 
 
 if __name__ == "__main__":
