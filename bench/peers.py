@@ -12,13 +12,15 @@ import argparse
 import os
 import resource
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext, suppress
 from pathlib import Path
+from threading import Timer
 from time import monotonic
 from typing import Final
 
@@ -184,9 +186,7 @@ def run(contestant: Contestant, web: Web) -> Run:
     shutil.rmtree(web.work, ignore_errors=True)
     web.work.mkdir()
     before, began = cpu_of(web.server), monotonic()
-    with (web.work / "said").open("wb") as said:
-        process = subprocess.Popen(contestant.command(web), stdin=subprocess.DEVNULL, stdout=said, stderr=said)  # noqa: S603
-        used = _waited_for(process)
+    process, used = _ended(contestant.command(web), web.work / "said")
     wall = monotonic() - began
     fetched = contestant.fetched(web) if process.returncode == 0 else []
     if process.returncode or len(fetched) != len(set(fetched)) or set(fetched) != web.urls():
@@ -202,11 +202,22 @@ def run(contestant: Contestant, web: Web) -> Run:
     return Run(web.scenario.name, contestant.name, len(fetched), wall, cpu, server, used.ru_maxrss * 1024)
 
 
-def _waited_for(process: subprocess.Popen[bytes]) -> resource.struct_rusage:
-    """What it used, and all whom it waited for."""
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    return used
+def _ended(command: list[str], log: Path) -> tuple[subprocess.Popen[bytes], resource.struct_rusage]:
+    """The process, and what it used with all whom it waited for. Whoever takes too long, or is left, is killed."""
+    with log.open("wb") as said:
+        process = subprocess.Popen(  # noqa: S603 - our own list
+            command, stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True
+        )
+    patience = Timer(PATIENCE, os.killpg, (process.pid, signal.SIGKILL))
+    patience.start()
+    try:
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    finally:
+        patience.cancel()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    return process, used
 
 
 def rounds(scenarios: Sequence[Scenario], contestants: Sequence[Contestant], number: int) -> Iterator[Run]:
@@ -235,9 +246,11 @@ def main() -> None:
     offered: tuple[Scenario, ...] = QUICK if given.quick else SCENARIOS[:1] if given.check else SCENARIOS
     scenarios = tuple(one for one in offered if not given.scenario or one.name in given.scenario)
     contestants = tuple(one for one in CONTESTANTS if one.name not in given.without)
-    found = list(rounds(scenarios, contestants, given.rounds or (1 if given.quick else 2 if given.check else 3)))
-    if given.output is not None:
-        given.output.write_bytes(b"".join(json.encode(one) + b"\n" for one in found))
+    number = given.rounds or (1 if given.quick else 2 if given.check else 3)
+    with given.output.open("wb", buffering=0) if given.output else nullcontext() as output:
+        for one in rounds(scenarios, contestants, number):
+            if output is not None:
+                output.write(json.encode(one) + b"\n")
 
 
 if __name__ == "__main__":

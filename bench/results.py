@@ -15,6 +15,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from shutil import which
 from statistics import median
 from typing import Final
 
@@ -109,8 +110,11 @@ def versions() -> list[str]:
     python = [str(peers / "bin/python"), "-c", "import crawlee, scrapy; print(scrapy.__version__, crawlee.__version__)"]
     scrapy, crawlee = subprocess.run(python, capture_output=True, text=True, check=True).stdout.split()  # noqa: S603
     colly = next(line for line in (HERE / "peers/colly/go.mod").read_text().splitlines() if "gocolly/colly" in line)
-    wget = subprocess.run(["wget", "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]  # noqa: S607
-    return [f"Scrapy {scrapy}, Crawlee {crawlee}, Colly {colly.split()[-1]}", wget]
+    found = [f"Scrapy {scrapy}, Crawlee {crawlee}, Colly {colly.split()[-1]}"]
+    if wget := which("wget"):
+        told = subprocess.run([wget, "--version"], capture_output=True, text=True, check=True).stdout  # noqa: S603
+        found.append(told.splitlines()[0])
+    return found
 
 
 def plot(rows: Sequence[Row], folder: Path) -> list[Path]:
