@@ -54,10 +54,16 @@ func main() {
 		defer lock.Unlock()
 		fmt.Fprintln(writer, response.Request.URL)
 	})
+	// Its own memory of what was visited is asked and told in two steps, so pages that find a link at once both follow it.
+	var known sync.Map
 	collector.OnHTML("a[href]", func(element *colly.HTMLElement) {
-		_ = element.Request.Visit(element.Attr("href")) // what is known or elsewhere is an error there
+		link := element.Request.AbsoluteURL(element.Attr("href"))
+		if _, was := known.LoadOrStore(link, true); !was {
+			_ = element.Request.Visit(link) // one that leads elsewhere is an error there
+		}
 	})
 	for _, seed := range seeds {
+		known.Store(seed, true)
 		_ = collector.Visit(seed)
 	}
 	collector.Wait()
