@@ -6,6 +6,7 @@ It never decides that a crawl is over. It says when it finds nothing to do, and 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from itertools import chain, repeat
+from time import thread_time
 from typing import Final
 
 from msgspec import Struct
@@ -26,7 +27,7 @@ from outrider.model.event import CrawlPaused, CrawlResumed
 from outrider.model.lease import Lease
 from outrider.model.ledger import Leased
 from outrider.model.progress import Counts, WorstBreaker
-from outrider.policy.load import LoadLimits, next_room
+from outrider.policy.load import FEW, Load, LoadLimits, next_room
 from outrider.policy.network import NetworkLimits
 from outrider.ports import Clock
 
@@ -43,8 +44,8 @@ _PATIENCE: Final = 900.0
 """After so long a pause it is no longer believed that all of them are up."""
 _SCANT: Final = 8
 """Sites held at most while memory is short. None would be too few: what a process once had it seldom gives back."""
-_LOOK: Final = 0.25
-"""How often the lag of the event loop is measured."""
+_LOOK: Final = 0.1
+"""How often the load of the event loop is measured."""
 
 
 class WorkerRules(Struct, frozen=True):
@@ -97,7 +98,7 @@ class Worker:
         self._held: dict[tuple[str, int], tuple[Lease, Hold, asyncio.Task[None]]] = {}
         self._giving_back: set[tuple[str, int]] = set()
         self._wake = asyncio.Event()
-        self._room = rules.concurrency
+        self._room = min(FEW, rules.concurrency)
         self._troubles = Troubles(tools.settle.breaker)
         self._away: set[str] = set()
         self.paused = ""
@@ -279,10 +280,14 @@ class Worker:
         """Limits of a request are seconds of ours, too: a loop that lags makes good sites look slow."""
         loop = asyncio.get_running_loop()
         while True:
-            before = loop.time()
+            before, worked = loop.time(), thread_time()
             await asyncio.sleep(_LOOK)
-            lag = max(0.0, loop.time() - before - _LOOK)
-            self._room = next_room(self._room, lag, self._rules.concurrency, self._rules.load)
+            took = loop.time() - before
+            load = Load(lag=max(0.0, took - _LOOK), busy=(thread_time() - worked) / took)
+            room = next_room(self._room, len(self._held), load, self._rules.concurrency, self._rules.load)
+            if room > self._room:
+                self._wake.set()
+            self._room = room
 
     async def _sit_out(self, group: asyncio.TaskGroup) -> None:
         """Our own network is down: nobody is asked, and nobody is blamed. Now and then a few sites are tried."""

@@ -1,29 +1,42 @@
-"""How much may be under way at once? As much as is allowed, less when the event loop lags behind.
+"""How many sites may be held at once? As many as keep this process busy, and not more than are allowed.
 
-A loop that is late by a quarter of a second makes every server look slow by as much; limits are seconds, so a lag far
-below them is harmless. Less at once quickly, more again slowly.
+Whoever takes more than it can serve takes it from others, who may have nothing to do: it begins with a few, and takes
+more as long as it has all that it may have and there is time left. A loop that is late by a quarter of a second makes
+every server look slow by as much; limits are seconds, so a lag far below them is harmless. Above that it holds fewer.
 """
 
 from typing import Final
 
 from msgspec import Struct
 
-_LEAST: Final = 8
+FEW: Final = 4
+"""To begin with."""
+
+
+class Load(Struct, frozen=True):
+    """Of late: `lag` is how many seconds the loop was late, `busy` which share of the time it worked."""
+
+    lag: float = 0.0
+    busy: float = 0.0
 
 
 class LoadLimits(Struct, frozen=True):
-    """`lag` is how late the loop may be."""
+    """`lag` is how late the loop may be. Later than `late`, or busier than `busy`, it has more than enough to do."""
 
     lag: float = 0.5
-    less: float = 0.8
-    more: float = 1.05
+    late: float = 0.025
+    busy: float = 0.85
+    much_less: float = 0.8
+    less: float = 0.95
+    more: float = 1.5
 
 
 _USUAL: Final = LoadLimits()
 
 
-def next_room(room: int, lag: float, most: int, limits: LoadLimits = _USUAL) -> int:
-    """How many may be under way from now on."""
-    if lag > limits.lag:
-        return max(min(_LEAST, most), int(room * limits.less))
-    return min(most, max(room + 1, int(room * limits.more)))
+def next_room(room: int, held: int, load: Load, most: int, limits: LoadLimits = _USUAL) -> int:
+    """How many may be held from now on, when there was `room` for so many and `held` were."""
+    if load.lag > limits.late or load.busy > limits.busy:
+        share = limits.much_less if load.lag > limits.lag else limits.less
+        return max(min(FEW, room), int(room * share))
+    return room if held < room else min(most, int(room * limits.more) + 1)

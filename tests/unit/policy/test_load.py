@@ -1,44 +1,59 @@
-"""How much may be under way at once?"""
+"""How many sites may be held at once?"""
 
 import pytest
 
-from outrider.policy.load import LoadLimits, next_room
+from outrider.policy.load import FEW, Load, LoadLimits, next_room
+
+IDLE = Load()
+BUSY = Load(busy=0.9)
 
 
 @pytest.mark.parametrize(
-    ("room", "lag", "most", "after"),
+    ("room", "held", "load", "most", "after"),
     [
-        (500, 0.0, 500, 500),
-        (100, 0.0, 500, 105),
-        (100, 0.5, 500, 105),
-        (100, 0.51, 500, 80),
-        (9, 1.0, 500, 8),
-        (8, 1.0, 500, 8),
-        (3, 1.0, 3, 3),
-        (1, 0.0, 1, 1),
-        (1, 9.0, 1, 1),
-        (8, 0.0, 500, 9),
+        (4, 4, IDLE, 500, 7),
+        (4, 3, IDLE, 500, 4),
+        (4, 4, BUSY, 500, 4),
+        (40, 40, BUSY, 500, 38),
+        (40, 10, BUSY, 500, 38),
+        (4, 4, Load(busy=0.85, lag=0.025), 500, 7),
+        (40, 40, Load(lag=0.03), 500, 38),
+        (400, 400, IDLE, 500, 500),
+        (500, 500, IDLE, 500, 500),
+        (1, 1, IDLE, 1, 1),
+        (1, 1, IDLE, 500, 2),
+        (100, 100, Load(lag=0.5), 500, 95),
+        (100, 100, Load(lag=0.51), 500, 80),
+        (5, 5, Load(lag=1.0), 500, 4),
+        (4, 4, Load(lag=1.0), 500, 4),
+        (1, 1, Load(lag=9.0), 1, 1),
     ],
 )
-def test_less_at_once_quickly_more_again_slowly(room: int, lag: float, most: int, after: int) -> None:
-    assert next_room(room, lag, most) == after
+def test_more_while_there_is_time_fewer_when_there_is_none(
+    room: int, held: int, load: Load, most: int, after: int
+) -> None:
+    assert next_room(room, held, load, most) == after
 
 
-def test_a_loop_that_lags_comes_down_to_little_and_back_up_to_all() -> None:
-    down = rooms(2_000, 1.0, 30)
-    up = rooms(down[-1], 0.0, 200)
+def test_whoever_has_time_gets_to_all_that_is_allowed() -> None:
+    assert rooms(FEW, IDLE, 15)[-1] == 2_000
 
-    assert (down[-1], up[-1]) == (8, 2_000)
+
+def test_a_loop_that_lags_comes_down_to_little() -> None:
+    down = rooms(2_000, Load(lag=1.0), 30)
+
+    assert down[-1] == FEW
     assert down == sorted(down, reverse=True)
-    assert up == sorted(up)
 
 
 def test_how_late_is_late_is_a_limit() -> None:
-    assert next_room(100, 1.0, 500, LoadLimits(lag=2.0)) == 105
+    assert next_room(100, 100, Load(lag=1.0), 500, LoadLimits(lag=2.0)) == 95
+    assert next_room(100, 100, Load(lag=1.0), 500, LoadLimits(lag=2.0, late=2.0)) == 151
 
 
-def rooms(room: int, lag: float, times: int) -> list[int]:
+def rooms(room: int, load: Load, times: int) -> list[int]:
+    """As it goes on when all that there is room for is held."""
     found = [room]
     for _ in range(times):
-        found.append(next_room(found[-1], lag, 2_000))
+        found.append(next_room(found[-1], found[-1], load, 2_000))
     return found
