@@ -2,7 +2,8 @@
 
 Most links are written plainly: a path, or the same thing behind a host that was seen a moment ago. What the URL parser
 would give for such a text is the text itself, so it is not asked: a link costs a third. The plain forms are narrow on
-purpose, and a test holds them to the parser's answer. Whatever is not plain goes the whole way.
+purpose, and a test holds them to the parser's answer. Whatever is not plain goes the whole way. A link that depends on
+nothing but the origin is remembered, because the other pages of the site have it, too.
 """
 
 import re
@@ -17,6 +18,9 @@ _ABOUT: Final = "".join(map(chr, range(0x21)))
 
 _LONGEST_PLAIN: Final = 2_000
 """Longer ones are rare, and go the whole way with its own limit."""
+_LONGEST_KEPT: Final = 200
+_MOST_KEPT: Final = 16_384
+"""Answers that are remembered, of either kind: 5 MB when all are of the usual length."""
 
 # Characters that mean themselves in a path and in a query. A segment that could be `.` or `..` is not plain.
 _SAFE: Final = r"A-Za-z0-9_~!$&()*+,;=@.%\-"
@@ -43,26 +47,44 @@ class Base:
 
     def resolve(self, link: str) -> Url | None:
         """None for what leads nowhere: another scheme, a place in the same page, a text that is no URL."""
+        if link[:1] == "/":
+            return _on(self._origin, link) if len(link) <= _LONGEST_KEPT else _of_origin(self._origin, link)
+        if link.startswith(("http://", "https://")):
+            return _anywhere(link) if len(link) <= _LONGEST_KEPT else _absolute(link)
         plain = link if "#" not in link else link[: link.index("#")]
-        if plain and len(plain) <= _LONGEST_PLAIN:
-            if plain[0] == "/":
-                if _PATH.fullmatch(plain):
-                    return Url.trusted(self._origin + plain)
-            elif absolute := _ABSOLUTE.fullmatch(plain):
-                if _is_as_written(absolute[1]):
-                    return Url.trusted(plain)
-            elif _RELATIVE.fullmatch(plain):
-                return Url.trusted(self._folder + plain)
-        return self._parsed(link)
+        if plain and len(plain) <= _LONGEST_PLAIN and _RELATIVE.fullmatch(plain):
+            return Url.trusted(self._folder + plain)
+        return _parsed(link, self._url)
 
-    def _parsed(self, link: str) -> Url | None:
-        bare = link.strip(_ABOUT)
-        if not bare or bare[0] == "#" or _OTHER_SCHEME.match(bare):
-            return None
-        try:
-            return Url(bare, self._url)
-        except InvalidUrl:
-            return None
+
+def _of_origin(origin: str, link: str) -> Url | None:
+    """It begins with a slash, or with two: then nothing but the scheme matters."""
+    plain = link if "#" not in link else link[: link.index("#")]
+    if len(plain) <= _LONGEST_PLAIN and _PATH.fullmatch(plain):
+        return Url.trusted(origin + plain)
+    return _parsed(link, f"{origin}/")
+
+
+def _absolute(link: str) -> Url | None:
+    plain = link if "#" not in link else link[: link.index("#")]
+    if len(plain) <= _LONGEST_PLAIN and (absolute := _ABSOLUTE.fullmatch(plain)) and _is_as_written(absolute[1]):
+        return Url.trusted(plain)
+    return _parsed(link, None)
+
+
+# The pages of a site lead to the same places.
+_on: Final = lru_cache(maxsize=_MOST_KEPT)(_of_origin)
+_anywhere: Final = lru_cache(maxsize=_MOST_KEPT)(_absolute)
+
+
+def _parsed(link: str, base: str | None) -> Url | None:
+    bare = link.strip(_ABOUT)
+    if not bare or bare[0] == "#" or _OTHER_SCHEME.match(bare):
+        return None
+    try:
+        return Url(bare, base)
+    except InvalidUrl:
+        return None
 
 
 @lru_cache(maxsize=4_096)
