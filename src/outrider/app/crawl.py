@@ -21,6 +21,7 @@ from outrider.app.rules import (
 from outrider.app.workers import Hooks, Job, directory_places, open_worker
 from outrider.clock import SystemClock
 from outrider.engine.budget import Keeper
+from outrider.engine.forked import ForkedProcess, Prepared
 from outrider.engine.gate import Found, Gate
 from outrider.engine.inside import Inside
 from outrider.engine.mates import Mate, Terms
@@ -89,8 +90,11 @@ async def open_crawl(
     *,
     shown: Callable[[Progress], None],
     hooks: Hooks | None = None,
+    prepared: list[Prepared] | None = None,
 ) -> AsyncIterator[Crawling]:
     """Begin a crawl in its directory, or go on with it. With `hooks` it runs inside this process, on one core.
+
+    Workers that are `prepared` are taken first.
 
     The directory must be held. Raises `ConfigError` for what cannot be begun, `StoreError` for stores that cannot be
     used; nothing is asked of the web before all of it stands.
@@ -129,7 +133,10 @@ async def open_crawl(
             if hooks is not None:
                 return Inside(lambda channel: _work_inside(settings, seeds, directory, channel, hooks))
             job = Job(spoken(settings), workers, list(map(str, seeds)), str(directory.path.resolve()))
-            return await Process.start(number, encode(job), directory.logs / f"worker-{number:02}.stderr")
+            log = directory.logs / f"worker-{number:02}.stderr"
+            if prepared:
+                return await ForkedProcess.start(prepared.pop(), number, encode(job), log)
+            return await Process.start(number, encode(job), log)
 
         limits = crawl_limits(settings)
         terms = Terms(

@@ -12,12 +12,14 @@ from typing import Final, Literal, TypeAlias
 import typer
 from msgspec.structs import replace
 
-from outrider.app.crawl import Crawling, open_crawl
+from outrider.app.crawl import Crawling, open_crawl, worker_count
 from outrider.app.directory import CrawlDirectory
 from outrider.app.seeds import all_refused
+from outrider.app.worker_process import live
 from outrider.cli.exit_codes import ExitCode
 from outrider.cli.terminal import say
 from outrider.engine.finish import Finish
+from outrider.engine.forked import Prepared, prepared_workers
 from outrider.errors import ConfigError, OutriderError, StoreError
 from outrider.loop import run
 from outrider.model.progress import Progress
@@ -63,8 +65,8 @@ def run_crawl(
     note = say_as_json if log_format == "json" else say
     for remark in remarks:
         note(remark)
-    with display_on(sys.stderr, log_format) as display:
-        last = run(crawl_and_watch(settings, seeds, home, display, note, beside))
+    with prepared_workers(worker_count(settings), live) as prepared, display_on(sys.stderr, log_format) as display:
+        last = run(crawl_and_watch(settings, seeds, home, display, note, beside, prepared))
     files = files_of(settings, home)
     typer.echo(summary_json(last, files) if as_json else summary_text(last, files), nl=as_json)
     return code_of_end(last)
@@ -86,14 +88,16 @@ async def crawl_and_watch(
     display: Display,
     note: Note = say,
     beside: Beside = alone,
+    prepared: list[Prepared] | None = None,
 ) -> Progress:
     """To its end, whichever that is: a first SIGINT or SIGTERM lets what is under way finish, a second does not.
 
     `beside` is entered once the stores are there, and left when all is over.
     """
     watching = _Watching(home, display)
+    opening = open_crawl(settings, seeds, home, shown=watching.show, prepared=prepared)
     try:
-        last = await _crawl(settings, seeds, home, watching, note, beside)
+        last = await _crawl(opening, seeds or home.seeds(), note, beside)
     except StoreError as error:
         watching.break_off()
         raise StoreError(
@@ -110,9 +114,9 @@ async def crawl_and_watch(
 
 
 async def _crawl(
-    settings: Settings, seeds: Sequence[Url], home: CrawlDirectory, watching: "_Watching", note: Note, beside: Beside
+    opening: AbstractAsyncContextManager[Crawling], seeds: Sequence[Url], note: Note, beside: Beside
 ) -> Progress:
-    async with open_crawl(settings, seeds, home, shown=watching.show) as crawling, beside(note):
+    async with opening as crawling, beside(note):
         await _tell_beginning(crawling, note)
         loop = asyncio.get_running_loop()
         supervisor = crawling.supervisor
@@ -124,7 +128,7 @@ async def _crawl(
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.remove_signal_handler(number)
         if code_of_end(last) in {ExitCode.FETCH_FAILED, ExitCode.REFUSED}:
-            await _tell_failures(crawling, seeds or home.seeds(), note)
+            await _tell_failures(crawling, seeds, note)
     return last
 
 

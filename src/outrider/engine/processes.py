@@ -12,7 +12,7 @@ from typing import IO, Final, Self
 from outrider.engine.messages import SocketChannel, Start
 
 MODULE: Final = "outrider.app.worker_process"
-_FEW_ARENAS: Final = {"MALLOC_ARENA_MAX": "2"}
+ARENAS: Final = 2
 """For glibc: an arena for each thread keeps what others could use, and a worker has a thread for each store."""
 
 
@@ -32,14 +32,14 @@ class Process:
         with ExitStack() as on_failure:
             ours, theirs = socket.socketpair()
             on_failure.enter_context(ours)
-            with theirs, _output(log) as stderr:
+            with theirs, output(log) as stderr:
                 process = await asyncio.create_subprocess_exec(
                     sys.executable,
                     "-m",
                     MODULE,
                     str(theirs.fileno()),
                     pass_fds=[theirs.fileno()],
-                    env={**os.environ, **_FEW_ARENAS},
+                    env={**os.environ, "MALLOC_ARENA_MAX": str(ARENAS)},
                     stdin=asyncio.subprocess.DEVNULL,
                     stdout=stderr,
                     stderr=stderr,
@@ -58,7 +58,16 @@ class Process:
             self._process.send_signal(signal.SIGKILL)
 
 
-def _output(log: Path | None) -> IO[bytes]:
+def leave_signals() -> None:
+    """To the one who watches: Ctrl-C reaches the whole group, and so does a stop by systemd.
+
+    It tells us what to do, and its death ends us too.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+
+
+def output(log: Path | None) -> IO[bytes]:
     return log.open("ab") if log is not None else os.fdopen(os.dup(2), "ab")
 
 
