@@ -33,6 +33,10 @@ T = TypeVar("T")
 
 MOST: Final = 512
 """Visits in one batch."""
+ENOUGH: Final = 64
+"""Visits that are worth a batch."""
+GATHER: Final = 0.05
+"""For so long a batch waits to become one, unless somebody waits for it: each costs as much as several visits do."""
 
 
 class Finished(Struct):
@@ -107,6 +111,7 @@ class Finisher:
         self._set_aside: set[tuple[str, int]] = set()
         self._bytes = 0
         self._news = asyncio.Event()
+        self._urgent = asyncio.Event()
         self._room = asyncio.Event()
         self._room.set()
         self._closing = False
@@ -122,6 +127,8 @@ class Finisher:
         self._bytes += item.size
         if self._bytes > self._most_bytes:
             self._room.clear()
+        if item.last or len(self._queue) >= ENOUGH or not self._room.is_set():
+            self._urgent.set()
         self._news.set()
 
     def tell(self, event: Event) -> None:
@@ -135,6 +142,7 @@ class Finisher:
     def close(self) -> None:
         """Write what is there, then end."""
         self._closing = True
+        self._urgent.set()
         self._news.set()
 
     def hurry(self) -> None:
@@ -151,20 +159,28 @@ class Finisher:
 
     async def run(self) -> None:
         """Raises what a store raises, unless it is only away: then everything waits for it."""
-        while True:
+        while not self._closing or self._queue or self.loose:
             await self._news.wait()
+            if not self._urgent.is_set():
+                await wait_for(self._urgent, GATHER, self._clock)
             self._news.clear()
-            while self._queue or self.loose:
-                batch, self._queue = self._queue[:MOST], self._queue[MOST:]
-                loose, self.loose = self.loose, []
-                self._batch = batch
-                await self._write(batch, loose)
-                self._batch = []
-                self._bytes -= sum(item.size for item in batch)
-                if self._bytes <= self._most_bytes:
-                    self._room.set()
-            if self._closing:
-                return
+            self._urgent.clear()
+            batch, self._queue = self._queue[:MOST], self._queue[MOST:]
+            loose, self.loose = self.loose, []
+            self._batch = batch
+            await self._write(batch, loose)
+            self._batch = []
+            self._bytes -= sum(item.size for item in batch)
+            if self._bytes <= self._most_bytes:
+                self._room.set()
+            if self._queue or self.loose or self._closing:
+                self._go_on()
+
+    def _go_on(self) -> None:
+        """There is more, which may have waited for this batch to be written."""
+        self._news.set()
+        if self._closing or len(self._queue) >= ENOUGH or any(item.last for item in self._queue):
+            self._urgent.set()
 
     async def _write(self, batch: Sequence[Finished], loose: Sequence[Event]) -> None:
         stores = self._stores

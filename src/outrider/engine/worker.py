@@ -6,7 +6,7 @@ It never decides that a crawl is over. It says when it finds nothing to do, and 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from itertools import chain, repeat
-from time import thread_time
+from time import process_time
 from typing import Final
 
 from msgspec import Struct
@@ -35,6 +35,8 @@ LEASE: Final = 30.0
 """How long a site is lent at a time; a worker that vanished keeps its sites for no longer than that."""
 TASKS: Final = 16
 """URLs shown with one lease."""
+_MORE: Final = 4
+"""Times as many while there is room for more sites: nobody waits for a site that is held for longer."""
 _IDLE: Final = 0.25
 """How often a worker with nothing to do asks whether others have found something."""
 _PAUSE: Final = (5.0, 10.0, 20.0, 40.0, 60.0)
@@ -99,6 +101,7 @@ class Worker:
         self._giving_back: set[tuple[str, int]] = set()
         self._wake = asyncio.Event()
         self._room = min(FEW, rules.concurrency)
+        self._sites_are_few = False
         self._troubles = Troubles(tools.settle.breaker)
         self._away: set[str] = set()
         self.paused = ""
@@ -198,12 +201,14 @@ class Worker:
 
     async def _lease(self, room: int) -> Leased:
         asked_at = self._clock.now()
+        tasks = self._rules.tasks * (_MORE if self._sites_are_few else 1)
         try:
-            leased = await self._stores.frontier.lease(sites=room, tasks=self._rules.tasks, seconds=self._rules.lease)
+            leased = await self._stores.frontier.lease(sites=room, tasks=tasks, seconds=self._rules.lease)
         except StoreUnavailable as error:
             self._frontier_away(str(error))
             return Leased((), self._clock.now() + 1.0, self._clock.now())
         self._frontier_away(None)
+        self._sites_are_few = len(leased.leases) < room
         self._clock.hear(leased.at, asked_at=asked_at, heard_at=self._clock.now())
         return leased
 
@@ -280,10 +285,10 @@ class Worker:
         """Limits of a request are seconds of ours, too: a loop that lags makes good sites look slow."""
         loop = asyncio.get_running_loop()
         while True:
-            before, worked = loop.time(), thread_time()
+            before, worked = loop.time(), process_time()
             await asyncio.sleep(_LOOK)
             took = loop.time() - before
-            load = Load(lag=max(0.0, took - _LOOK), busy=(thread_time() - worked) / took)
+            load = Load(lag=max(0.0, took - _LOOK), busy=(process_time() - worked) / took)
             room = next_room(self._room, len(self._held), load, self._rules.concurrency, self._rules.load)
             if room > self._room:
                 self._wake.set()

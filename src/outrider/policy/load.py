@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
-FEW: Final = 4
+FEW: Final = 2
 """To begin with."""
 
 

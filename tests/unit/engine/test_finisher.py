@@ -1,13 +1,14 @@
 """Acknowledge last: body → records → links → events → settle."""
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 from msgspec.structs import replace
-from tests.unit.engine.crawling import ROOT, Scene, linking
+from tests.unit.engine.crawling import ROOT, START, Scene, linking
 from tests.unit.engine.wrapped import Acts, WrappedContents, WrappedEvents, WrappedFrontier, WrappedRecords
 
-from outrider.engine.finisher import Finished, Finisher, Outcome, Stores
+from outrider.engine.finisher import ENOUGH, GATHER, Finished, Finisher, Outcome, Stores
 from outrider.errors import StoreError, StoreUnavailable
 from outrider.model.event import BugFound, CrawlPaused, CrawlResumed, PageFetched
 from outrider.model.lease import Lease
@@ -113,6 +114,7 @@ class Alone:
             WrappedFrontier(scene.memory, self.acts), self.sink, WrappedRecords(self.acts), MemoryContents()
         )
         self.lost: list[Lease] = []
+        self.batches: list[tuple[float, int]] = []
         self.paused: list[str | None] = []
         self.finisher = Finisher(
             stores,
@@ -124,8 +126,9 @@ class Alone:
             store_away=self.paused.append,
         )
 
-    def _written(self, _: object, outcome: Outcome) -> None:
+    def _written(self, batch: Sequence[Finished], outcome: Outcome) -> None:
         self.lost += outcome.lost
+        self.batches.append((self.clock.now() - START, len(batch)))
 
 
 def item(size: int = 0, token: int = 1, *, last: bool = False) -> Finished:
@@ -184,6 +187,38 @@ async def test_who_is_about_to_end_does_not_wait_for_a_store_for_ever() -> None:
     with pytest.raises(StoreUnavailable):
         await alone.finisher.run()
     assert len(alone.paused) == 6
+
+
+async def test_visits_wait_for_each_other_to_be_written_at_once_but_not_for_long() -> None:
+    alone = Alone(most_bytes=1_000)
+    writing = asyncio.ensure_future(alone.finisher.run())
+
+    for _ in range(3):
+        alone.finisher.finish(item())
+        await alone.clock.sleep(GATHER / 4)
+    await alone.clock.sleep(2 * GATHER)
+    alone.finisher.finish(item())
+    await alone.clock.sleep(2 * GATHER)
+    alone.finisher.close()
+    await writing
+
+    assert alone.batches[:2] == [(pytest.approx(GATHER), 3), (pytest.approx(GATHER * 15 / 4), 1)]
+
+
+@pytest.mark.parametrize("urgent", [[item(last=True)], [item()] * ENOUGH, [item(200)]])
+async def test_nobody_waits_where_a_site_is_given_back_or_there_is_enough_to_write(urgent: list[Finished]) -> None:
+    alone = Alone(most_bytes=100)
+    writing = asyncio.ensure_future(alone.finisher.run())
+
+    alone.finisher.finish(item())
+    for one in urgent:
+        alone.finisher.finish(one)
+    for _ in range(100):
+        await asyncio.sleep(0)
+
+    assert alone.batches == [(0.0, 1 + len(urgent))]
+    alone.finisher.close()
+    await writing
 
 
 async def test_the_last_state_of_a_site_is_what_is_written_back() -> None:
