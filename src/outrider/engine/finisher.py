@@ -168,7 +168,8 @@ class Finisher:
             batch, self._queue = self._queue[:MOST], self._queue[MOST:]
             loose, self.loose = self.loose, []
             self._batch = batch
-            await self._write(batch, loose)
+            if batch or loose:
+                await self._write(batch, loose)
             self._batch = []
             self._bytes -= sum(item.size for item in batch)
             if self._bytes <= self._most_bytes:

@@ -11,7 +11,7 @@ from outrider.engine.worker import Worker
 from outrider.errors import StoreError
 
 _EVERY: Final = 0.25
-"""Seconds between two reports; sooner when permits are needed."""
+"""Seconds between two reports; sooner when permits are needed, or nothing is left to do."""
 
 
 class Reporting:
@@ -34,6 +34,7 @@ class Reporting:
 
     async def run(self, worker: Worker) -> None:
         """Until the worker is done. Whoever watched being gone means: stop, for somebody will begin again."""
+        worker.fell_idle = self._news.set
         listening = asyncio.create_task(self._listen(worker))
         telling = asyncio.create_task(self._tell(worker))
         try:

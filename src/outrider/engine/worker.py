@@ -107,6 +107,8 @@ class Worker:
         self.paused = ""
         self.idle = False
         self.idle_until: float | None = None
+        self.fell_idle: Callable[[], None] = _unheard
+        """Called whenever there is nothing to do any more: it may be the end."""
         self.memory_is_short = False
 
     # what the watcher sees
@@ -189,8 +191,11 @@ class Worker:
             leased = await self._lease(room)
             for lease in leased.leases:
                 self._serve(lease, group)
+            was_idle = self.idle
             self.idle = not (leased.leases or self._held or self._giving_back)
             self.idle_until = leased.next_at
+            if self.idle and not was_idle:
+                self.fell_idle()
             if len(leased.leases) < room:
                 await self._nap(self._until(leased))
 
@@ -371,3 +376,7 @@ class Worker:
         if self.paused and not self._away and not self._brake.is_on:
             self._finisher.tell(CrawlResumed(at=self._clock.now(), cause=self.paused))
             self.paused = ""
+
+
+def _unheard() -> None:
+    """Nobody wants to know."""

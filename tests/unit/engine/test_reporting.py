@@ -41,6 +41,22 @@ async def test_it_reports_until_it_is_drained_and_its_last_word_is_that_all_is_w
     assert (await scene.memory.census()).leased == 0
 
 
+async def test_that_nothing_is_left_to_do_is_told_at_once() -> None:
+    scene = Scene({})
+    ours, theirs = local_pair()
+    running = asyncio.ensure_future(Reporting(theirs, lambda: 0).run(scene.worker))
+    await ours.receive()
+    asked_at = scene.clock.now()
+    scene.worker.fell_idle()
+    report = await ours.receive()
+    told_at = scene.clock.now()
+    await ours.send(Drain())
+    await running
+
+    assert isinstance(report, Report)
+    assert told_at == asked_at
+
+
 async def test_permits_come_over_the_wire_and_their_use_goes_back() -> None:
     scene = Scene(WEB)
     await scene.propose()

@@ -164,6 +164,16 @@ async def test_no_more_sites_are_held_than_allowed() -> None:
     assert most == 2
 
 
+async def test_it_says_when_there_is_nothing_left_to_do() -> None:
+    scene = Scene({f"{ROOT}/": linking("/a"), f"{ROOT}/a": linking()})
+    pages: list[int] = []
+    scene.worker.fell_idle = lambda: pages.append(scene.worker.counts.pages)
+
+    await scene.crawl()
+
+    assert pages == [2]
+
+
 async def test_a_frontier_that_is_away_pauses_the_crawl_and_is_told() -> None:
     acts = Acts()
     scene = Scene({f"{ROOT}/": linking()})
