@@ -134,8 +134,9 @@ async def open_crawl(
                 return Inside(lambda channel: _work_inside(settings, seeds, directory, channel, hooks))
             job = Job(spoken(settings), workers, list(map(str, seeds)), str(directory.path.resolve()))
             log = directory.logs / f"worker-{number:02}.stderr"
-            if prepared:
-                return await ForkedProcess.start(prepared.pop(), number, encode(job), log)
+            while prepared:
+                if (forked := await ForkedProcess.start(prepared.pop(), number, encode(job), log)) is not None:
+                    return forked
             return await Process.start(number, encode(job), log)
 
         limits = crawl_limits(settings)

@@ -33,6 +33,12 @@ class Prepared(Struct, frozen=True):
     pid: int
     socket: socket.socket
 
+    def dismiss(self) -> None:
+        """It goes as soon as nobody speaks to it any more."""
+        self.socket.close()
+        with suppress(ChildProcessError):
+            os.waitpid(self.pid, 0)
+
 
 @contextmanager
 def prepared_workers(number: int, life: Callable[[int], None]) -> Iterator[list[Prepared]]:
@@ -49,9 +55,7 @@ def prepared_workers(number: int, life: Callable[[int], None]) -> Iterator[list[
         yield prepared
     finally:
         for one in prepared:
-            one.socket.close()
-            with suppress(ChildProcessError):
-                os.waitpid(one.pid, 0)
+            one.dismiss()
 
 
 def _forked(life: Callable[[int], None]) -> Prepared:
@@ -110,10 +114,14 @@ class ForkedProcess:
         self.channel = channel
 
     @classmethod
-    async def start(cls, prepared: Prepared, number: int, job: bytes, log: Path | None) -> Self:
-        """As `Process.start`."""
+    async def start(cls, prepared: Prepared, number: int, job: bytes, log: Path | None) -> Self | None:
+        """As `Process.start`; None when it is gone already."""
         with output(log) as stderr:
-            socket.send_fds(prepared.socket, [_WANTED], [stderr.fileno()])
+            try:
+                socket.send_fds(prepared.socket, [_WANTED], [stderr.fileno()])
+            except ConnectionError:
+                prepared.dismiss()
+                return None
         reader, writer = await asyncio.open_connection(sock=prepared.socket)
         channel = SocketChannel(reader, writer)
         await channel.send(Start(number, job))

@@ -13,7 +13,8 @@ BUSY = Load(busy=0.9)
     [
         (4, 4, IDLE, 500, 7),
         (4, 3, IDLE, 500, 4),
-        (4, 4, BUSY, 500, 4),
+        (2, 2, BUSY, 500, 2),
+        (4, 4, BUSY, 500, 3),
         (40, 40, BUSY, 500, 38),
         (40, 10, BUSY, 500, 38),
         (4, 4, Load(busy=0.85, lag=0.025), 500, 7),
@@ -25,7 +26,8 @@ BUSY = Load(busy=0.9)
         (100, 100, Load(lag=0.5), 500, 95),
         (100, 100, Load(lag=0.51), 500, 80),
         (5, 5, Load(lag=1.0), 500, 4),
-        (4, 4, Load(lag=1.0), 500, 4),
+        (4, 4, Load(lag=1.0), 500, 3),
+        (2, 2, Load(lag=1.0), 500, 2),
         (1, 1, Load(lag=9.0), 1, 1),
     ],
 )
@@ -36,7 +38,7 @@ def test_more_while_there_is_time_fewer_when_there_is_none(
 
 
 def test_whoever_has_time_gets_to_all_that_is_allowed() -> None:
-    assert rooms(FEW, IDLE, 15)[-1] == 2_000
+    assert rooms(FEW, IDLE, 20)[-1] == 2_000
 
 
 def test_a_loop_that_lags_comes_down_to_little() -> None:
