@@ -25,6 +25,8 @@ from outrider.engine.processes import ARENAS, leave_signals, output
 _M_ARENA_MAX: Final = -8
 """mallopt(3), for what `processes` says by the environment."""
 _WANTED: Final = b"!"
+_MANY: Final = 1 << 20
+"""Descriptors, where there is no limit."""
 
 
 class Prepared(Struct, frozen=True):
@@ -51,7 +53,9 @@ def prepared_workers(number: int, life: Callable[[int], None]) -> Iterator[list[
             # What is there now stays. Whoever looked through it would get a copy of its own.
             gc.collect()
             gc.freeze()
-            prepared += [_forked(life) for _ in range(number)]
+            with suppress(OSError):  # no process left: whoever starts one instead says so
+                for _ in range(number):
+                    prepared.append(_forked(life))  # noqa: PERF401 - those who are there are known when one is not
         yield prepared
     finally:
         for one in prepared:
@@ -74,11 +78,10 @@ def _live(life: Callable[[int], None], own: int) -> NoReturn:
         leave_signals()
         # Also the sockets of the others, which must close when the one who watches dies.
         os.closerange(3, own)
-        os.closerange(own + 1, os.sysconf("SC_OPEN_MAX"))
+        most = os.sysconf("SC_OPEN_MAX")
+        os.closerange(own + 1, most if most > 0 else _MANY)
         if _begins(own):
-            import ctypes  # noqa: PLC0415 - in this process only
-
-            ctypes.CDLL(None).mallopt(_M_ARENA_MAX, ARENAS)
+            _have_few_arenas()
             life(own)
         code = 0
     except BaseException:  # noqa: BLE001 - whatever it is, this process ends here
@@ -86,6 +89,13 @@ def _live(life: Callable[[int], None], own: int) -> NoReturn:
     finally:
         sys.stderr.flush()
         os._exit(code)
+
+
+def _have_few_arenas() -> None:
+    import ctypes  # noqa: PLC0415 - in this process only
+
+    with suppress(AttributeError, OSError):  # not glibc
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, ARENAS)
 
 
 def _begins(own: int) -> bool:
