@@ -4,7 +4,6 @@ The hottest code of a crawl: fifty links a page, of which forty-five are known. 
 is remembered by its hash, so that a known link costs one look and no object; the frontier alone decides what is new.
 """
 
-from array import array
 from collections import OrderedDict
 from collections.abc import Iterable
 from contextlib import suppress
@@ -14,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from xxhash import xxh3_64_intdigest
 
+from outrider.engine.proposed import Proposed
 from outrider.errors import InvalidUrl
 from outrider.extract.directives import NOFOLLOW, header_directives
 from outrider.extract.links import PageFacts, read_page
@@ -30,8 +30,6 @@ from outrider.policy.admit import AdmitRules, Reach, Refusal, admit, refusal, wi
 from outrider.policy.orders import BY_ORDER
 from outrider.policy.robots import RobotsRules
 
-MOST_REMEMBERED: Final = 1 << 21
-"""Places for hashes of URLs that were proposed: 16 MB, which is the same however long a crawl is. A power of two."""
 MOST_ROBOTS: Final = 10_000
 
 _NO_FACTS: Final = PageFacts()
@@ -93,9 +91,7 @@ class Gate:
         self._rules = rules
         # Ours alone, so the text as it is will do; keyed, so that nobody can craft a page that hides another.
         self._key = identity.seed & _MASK
-        # Each hash has one place, and the last to come there stays. A set would take five times as much for each.
-        self._proposed = array("Q", bytes(8 * MOST_REMEMBERED))
-        self._proposed[0] = 1  # has another place: else the hash 0 would be known from the beginning
+        self._proposed = Proposed()
         self._robots_read: OrderedDict[str, None] = OrderedDict()
         self.excluded: frozenset[str] = frozenset()
         """Sites that operators have excluded, beside those of the rules."""
@@ -143,9 +139,7 @@ class Gate:
 
     def remember(self, hashes: Iterable[int]) -> None:
         """The frontier has these, or gets them before anything that is proposed from now on."""
-        proposed, places = self._proposed, len(self._proposed) - 1
-        for key in hashes:
-            proposed[key & places] = key
+        self._proposed.add(hashes)
 
     def _read_robots(self, robots: RobotsRules, task: Task, at: float, found: Found) -> None:
         """Once for each file; a crawl sees the same one with every page."""
@@ -200,10 +194,10 @@ class Gate:
         rules = self._rules.listing if origin is Origin.LISTING else self._rules.admit
         if self._rules.from_page:
             rules = within(rules, page)
-        proposed, places, own = self._proposed, len(self._proposed) - 1, self._key
+        proposed, mask, own = self._proposed.table, self._proposed.mask, self._key
         for url in urls:
             key = xxh3_64_intdigest(url.encode(), own)
-            if proposed[key & places] == key:
+            if proposed[key & mask] == key:
                 continue
             refused = refusal(url, depth, rules)
             if self.excluded and refused is None:

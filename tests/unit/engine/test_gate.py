@@ -6,6 +6,7 @@ from msgspec.structs import replace
 from outrider.app.rules import gate_rules
 from outrider.engine import gate as gates
 from outrider.engine.gate import Answer, Found, Gate
+from outrider.engine.proposed import Proposed
 from outrider.fetch.robots_txt import Judged
 from outrider.fetch.visit import Haul
 from outrider.model.identity import Identity
@@ -95,7 +96,7 @@ def test_what_was_proposed_lately_is_not_proposed_again_once_the_frontier_has_it
 
 
 def test_memory_is_bounded_and_what_came_last_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gates, "MOST_REMEMBERED", 16)
+    monkeypatch.setattr(gates, "Proposed", lambda: Proposed(16))
     gate = gate_of()
     pages = [Url(f"http://example.com/{number}") for number in range(100)]
 
