@@ -1,6 +1,6 @@
 """How many pages a second does a whole crawl fetch, and what CPU does each take?
 
-    .venv/bin/python bench/crawl.py [--quick] [--case NAME]... [--pages N] [--rounds N] [--keep FOLDER]
+    .venv/bin/python bench/crawl.py [--quick] [--case NAME]... [--pages N] [--rounds N] [--keep FOLDER] [--output FILE]
 
 `outrider crawl` as anybody runs it, against `crawl_server.py` on the same cores: pages of 35 KB, 50 links, no delay,
 every page on record, in the archive, in the frontier and in the events before it counts. After so many pages it is told
@@ -23,7 +23,7 @@ from time import monotonic, sleep
 from typing import Final
 
 from crawl_server import ADDRESS, SIZE, host_of
-from msgspec import Struct
+from msgspec import Struct, json
 
 from outrider.app.directory import CrawlDirectory
 from outrider.cli.exit_codes import ExitCode
@@ -43,16 +43,18 @@ _TICKS: Final = os.sysconf("SC_CLK_TCK")
 
 
 class Case(Struct, frozen=True):
-    """`options` go to the command as they are."""
+    """`closes`: one request a connection. `options` go to the command as they are."""
 
     name: str
     tls: bool = False
+    closes: bool = False
     options: tuple[str, ...] = ()
 
 
 CASES: Final = (
     Case("plain"),
     Case("TLS", tls=True),
+    Case("new TLS", tls=True, closes=True),
     Case("no archive", options=("--set", "contents=memory:")),
     Case("limited", options=("--max-pages", "10000000")),
 )
@@ -107,10 +109,11 @@ def children_of(pid: int) -> list[int]:
 
 
 @contextmanager
-def open_server(case: Case, folder: Path) -> Iterator[tuple[int, int]]:
+def open_server(case: Case, folder: Path, sites: int = SITES, pages: int = PAGES) -> Iterator[tuple[int, int]]:
     """Its process and its port."""
-    command = [sys.executable, str(Path(__file__).with_name("crawl_server.py")), str(SITES), str(PAGES)]
+    command = [sys.executable, str(Path(__file__).with_name("crawl_server.py")), str(sites), str(pages)]
     command += ["--tls", str(folder)] if case.tls else []
+    command += ["--close"] if case.closes else []
     server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)  # noqa: S603
     try:
         line = server.stdout.readline() if server.stdout else ""
@@ -120,10 +123,10 @@ def open_server(case: Case, folder: Path) -> Iterator[tuple[int, int]]:
         server.wait(PATIENCE)
 
 
-def command_of(case: Case, folder: Path, port: int) -> list[str]:
+def command_of(case: Case, folder: Path, port: int, sites: int = SITES) -> list[str]:
     scheme = "https" if case.tls else "http"
     seeds = folder / "seeds"
-    seeds.write_text("".join(f"{scheme}://{host_of(site)}:{port}/\n" for site in range(SITES)))
+    seeds.write_text("".join(f"{scheme}://{host_of(site)}:{port}/\n" for site in range(sites)))
     command = [sys.executable, "-m", "outrider", "crawl", "--seeds", str(seeds), "-d", str(folder / "crawl")]
     command += ["--delay", "0", "--scope", "any", "--allow-private", "127.0.0.0/8"]
     command += ["--contact", "bench@example.org", "--set", f"allow_ports={port}", "--set", f"hosts=*.test={ADDRESS}"]
@@ -193,13 +196,20 @@ def show(all_figures: list[Figures]) -> None:
         print(f"{one.case.name:12} {speed} {costs}  {one.files:7,}  {met}{failed}", flush=True)
 
 
+def end_in_order() -> None:
+    """Who ends us ends also those whom we started: `finally` is for that, and a signal would pass it by."""
+    signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(ExitCode.TERMINATED))
+
+
 def main() -> None:
+    end_in_order()
     parser = argparse.ArgumentParser(description="Pages a second of a whole crawl, and the CPU of each.")
     parser.add_argument("--quick", action="store_true", help="few pages, plain and TLS: a first look")
     parser.add_argument("--case", action="append", choices=[case.name for case in CASES], help="only this one")
     parser.add_argument("--pages", type=int, default=None)
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="the crawls stay there, one folder each")
+    parser.add_argument("--output", type=Path, help="the figures, as JSON lines")
     given = parser.parse_args()
     pages = given.pages or (8_000 if given.quick else 30_000)
     wanted = given.case or [case.name for case in (CASES[:2] if given.quick else CASES)]
@@ -215,6 +225,8 @@ def main() -> None:
                 Path(name).mkdir(parents=True, exist_ok=True)
                 found.append(measure(case, Path(name), pages))
     show(found)
+    if given.output is not None:
+        given.output.write_bytes(b"".join(json.encode(one) + b"\n" for one in found))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """What did the runs of `peers.py` show? RESULTS.md with its tables, a plot for each figure, and the ratios for --check.
 
-    python bench/results.py RUNS.jsonl            writes bench/RESULTS.md, bench/images/*.png and bench/ratios.json
-    python bench/results.py RUNS.jsonl --check    compares with bench/ratios.json instead; exit code 1 if one is worse
+    python bench/results.py FOLDER            writes bench/RESULTS.md, bench/images/*.png and bench/ratios.json
+    python bench/results.py FOLDER --check    compares with bench/ratios.json instead; exit code 1 if one is worse
 
 A ratio is how much more CPU a page costs a peer than Outrider in the same round; its spread is over the rounds. It is
 the ratios that are compared from machine to machine, not the seconds.
@@ -19,10 +19,13 @@ from shutil import which
 from statistics import median
 from typing import Final
 
+from goals import Alone, crawl_table, goal_table, goals, growth_table, read_alone
+from growth import Moment
 from msgspec import Struct, json
 from peers import CONTESTANTS, Run
 
 HERE: Final = Path(__file__).parent
+MIB: Final = 1_048_576
 OURS: Final = CONTESTANTS[0].name
 TOLERANCE: Final = 0.8
 """A ratio may fall to this part of what is stored before it counts as a regression."""
@@ -117,7 +120,7 @@ def versions() -> list[str]:
     return found
 
 
-def plot(rows: Sequence[Row], folder: Path) -> list[Path]:
+def plots(rows: Sequence[Row], moments: Sequence[Moment], folder: Path) -> list[Path]:
     import matplotlib as mpl  # noqa: PLC0415 - only here, and slow to import
 
     mpl.use("Agg")
@@ -143,9 +146,19 @@ def plot(rows: Sequence[Row], folder: Path) -> list[Path]:
         axes.set_yscale("log")
         axes.set_title(title)
         axes.legend(ncols=3, fontsize="small")
-        path = folder / f"{name}.png"
-        drawing.savefig(path, dpi=110)
-        made.append(path)
+        made.append(folder / f"{name}.png")
+        drawing.savefig(made[-1], dpi=110)
+    drawing = Figure(figsize=(9, 3.5), layout="constrained")
+    left = drawing.subplots()
+    left.plot([one.at for one in moments], [one.known / 1_000 for one in moments], label="URLs known, thousands")
+    left.set_xlabel("seconds")
+    right = left.twinx()
+    right.plot([one.at for one in moments], [one.memory / MIB for one in moments], "C1", label="memory, MiB")
+    right.set_ylim(bottom=0)
+    left.set_title("A crawl that grows: what it knows, and the memory of all its processes")
+    drawing.legend(loc="upper left", fontsize="small")
+    made.append(folder / "growth.png")
+    drawing.savefig(made[-1], dpi=110)
     return made
 
 
@@ -167,7 +180,13 @@ def worse(now: Mapping[str, Mapping[str, float]], before: Mapping[str, Mapping[s
     ]
 
 
-def report(rows: Sequence[Row], pictures: Sequence[Path]) -> str:
+def ratio_of(rows: Sequence[Row], figure: Callable[[Row], float]) -> Callable[[str, str], float | None]:
+    found = {(row.scenario, row.contestant): figure(row) for row in rows}
+    return lambda scenario, contestant: found.get((scenario, contestant))
+
+
+def report(rows: Sequence[Row], alone: Alone, pictures: Sequence[Path]) -> str:
+    reached = goals(ratio_of(rows, lambda row: row.slower[1]), ratio_of(rows, lambda row: row.dearer[1]), alone)
     head = [
         "# Outrider beside its peers",
         "",
@@ -185,21 +204,26 @@ def report(rows: Sequence[Row], pictures: Sequence[Path]) -> str:
         *(f"![{picture.stem}](images/{picture.name})" for picture in pictures),
         "",
     ]
-    return "\n".join([*head, *table(rows)]).rstrip() + "\n"
+    remarks = (HERE / "remarks.md").read_text(encoding="utf-8").splitlines()
+    parts = [*head, *goal_table(reached), *remarks, "", *table(rows), *crawl_table(alone.crawls)]
+    return "\n".join([*parts, *growth_table(alone.moments)]).rstrip() + "\n"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Tables, plots and ratios of the runs of peers.py.")
-    parser.add_argument("runs", type=Path)
+    parser.add_argument("folder", type=Path, help="what peers.py, crawl.py, growth.py and extract.py left there")
     parser.add_argument("--check", action="store_true", help="compare with the stored ratios, and write nothing")
     given = parser.parse_args()
-    rows = rows_of(json.decode(line, type=Run) for line in given.runs.read_bytes().splitlines())
+    runs = (given.folder / "peers.jsonl").read_bytes().splitlines()
+    rows = rows_of(json.decode(line, type=Run) for line in runs)
     stored = HERE / "ratios.json"
     if given.check:
         found = worse(ratios(rows), json.decode(stored.read_bytes(), type=dict[str, dict[str, float]]))
         print("\n".join(found) or "nothing is worse than what is stored")
         sys.exit(bool(found))
-    (HERE / "RESULTS.md").write_text(report(rows, plot(rows, HERE / "images")), encoding="utf-8")
+    alone = read_alone(given.folder)
+    text = report(rows, alone, plots(rows, alone.moments, HERE / "images"))
+    (HERE / "RESULTS.md").write_text(text, encoding="utf-8")
     stored.write_bytes(json.format(json.encode(ratios(rows)), indent=2) + b"\n")
 
 
