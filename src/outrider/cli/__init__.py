@@ -7,6 +7,7 @@ passes through here untouched, and Python's own exit code for it is ours (1).
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -86,8 +87,16 @@ def root(
     """A polite crawl engine: nothing lost, every URL explained."""
 
 
+def _have_streams() -> None:
+    """Whoever started us may have closed them: then it is said to nobody, and no file of ours gets their numbers."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 - for as long as we live
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the return value is the exit code."""
+    _have_streams()
     try:
         result = app(arguments, prog_name="outrider", standalone_mode=False)
         sys.stdout.flush()  # here, where a reader that has gone can still be answered for

@@ -6,6 +6,7 @@ how it learns that it is wanted; when the socket closes instead, it is gone.
 """
 
 import asyncio
+import fcntl
 import gc
 import os
 import signal
@@ -48,8 +49,7 @@ def prepared_workers(number: int, life: Callable[[int], None]) -> Iterator[list[
     prepared: list[Prepared] = []
     try:
         if sys.platform == "linux":
-            for stream in (sys.stdout, sys.stderr):
-                stream.flush()  # else it would be said by all of them
+            _flush()  # else it would be said by all of them
             # What is there now stays. Whoever looked through it would get a copy of its own.
             gc.collect()
             gc.freeze()
@@ -63,7 +63,8 @@ def prepared_workers(number: int, life: Callable[[int], None]) -> Iterator[list[
 
 
 def _forked(life: Callable[[int], None]) -> Prepared:
-    ours, theirs = socket.socketpair()
+    # Not among the standard ones, which stay open in all of them: nobody would ever hear that the other side is gone.
+    ours, theirs = (socket.socket(fileno=_beyond_the_standard_ones(end.detach())) for end in socket.socketpair())
     pid = os.fork()
     if pid == 0:
         _live(life, theirs.fileno())
@@ -87,8 +88,23 @@ def _live(life: Callable[[int], None], own: int) -> NoReturn:
     except BaseException:  # noqa: BLE001 - whatever it is, this process ends here
         traceback.print_exc()
     finally:
-        sys.stderr.flush()
+        _flush()
         os._exit(code)
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:  # whoever started us may have closed it
+            stream.flush()
+
+
+def _beyond_the_standard_ones(descriptor: int) -> int:
+    """Where 0, 1 or 2 was closed, anything may have that number. It gets another, and its own is free again."""
+    if descriptor > 2:
+        return descriptor
+    other = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
+    os.close(descriptor)
+    return other
 
 
 def _have_few_arenas() -> None:
@@ -107,11 +123,14 @@ def _begins(own: int) -> bool:
         line.detach()
     if said != _WANTED or not descriptors:
         return False
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    for source, target in ((nothing, 0), (descriptors[0], 1), (descriptors[0], 2)):
+    log, nothing = map(_beyond_the_standard_ones, (descriptors[0], os.open(os.devnull, os.O_RDONLY)))
+    for source, target in ((nothing, 0), (log, 1), (log, 2)):
         os.dup2(source, target)
-    os.close(nothing)
-    os.close(descriptors[0])
+    os.closerange(3, own)
+    os.closerange(own + 1, max(log, nothing, descriptors[0]) + 1)
+    sys.stdout, sys.stderr = (
+        stream or os.fdopen(number, "w", closefd=False) for stream, number in ((sys.stdout, 1), (sys.stderr, 2))
+    )
     return True
 
 
