@@ -13,6 +13,7 @@ from tests.services.redis import RedisServer
 
 from outrider.cli.exit_codes import ExitCode
 from outrider.testing.webfarm import WebFarm, hang, slow_first_byte
+from outrider.testing.webfarm.holes import refused_port
 
 AT_ONCE = 20.0
 """Less than any of the waits here would take that somebody forgot to end."""
@@ -58,20 +59,19 @@ async def test_a_stop_while_a_site_is_down_does_not_sleep(
     tmp_path: Path, redis: RedisServer, kafka: KafkaServer
 ) -> None:
     """H4-4: the next probe is minutes away. The URLs stay owed, and nothing is a dead letter."""
-    async with WebFarm({}) as gone:
-        port = gone.port
-    async with WebFarm({}) as farm, rig_over(farm, tmp_path, redis, kafka) as built:
-        urls = [f"http://down.test:{port}/{number}" for number in range(PAGES)]
-        worker = await built.worker("worker", **SWIFTLY, allow_ports=[port], breaker_backoff=LONG)
-        built.push(urls)
-        await until(lambda: "circuit open for down.test" in worker.said, "it is down", worker)
+    with refused_port() as (_, port):
+        async with WebFarm({}) as farm, rig_over(farm, tmp_path, redis, kafka) as built:
+            urls = [f"http://down.test:{port}/{number}" for number in range(PAGES)]
+            worker = await built.worker("worker", **SWIFTLY, allow_ports=[port], breaker_backoff=LONG)
+            built.push(urls)
+            await until(lambda: "circuit open for down.test" in worker.said, "it is down", worker)
 
-        code = await worker.stopped(within=AT_ONCE)
+            code = await worker.stopped(within=AT_ONCE)
 
-        assert code == ExitCode.OK, worker.said
-        counted = await census(built)
-        assert (counted.leased, counted.pending + counted.waiting) == (0, len(urls))
-        assert built.letters() == []
+            assert code == ExitCode.OK, worker.said
+            counted = await census(built)
+            assert (counted.leased, counted.pending + counted.waiting) == (0, len(urls))
+            assert built.letters() == []
 
 
 async def test_a_second_signal_gives_up_what_is_under_way(

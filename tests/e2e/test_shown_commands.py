@@ -22,7 +22,7 @@ from msgspec import Struct
 from tests.e2e.shown import PAGES, ROOT, Block, blocks
 from tests.services.commands import Commands
 from tests.services.kafka import KafkaServer
-from tests.services.kafka_jars import free_ports
+from tests.services.ports import free_port, free_ports
 from tests.services.postgres import PostgresServer, running
 
 from outrider.testing.webfarm.behaviours import page as html
@@ -89,7 +89,7 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def port() -> int:
     """The same for all pages, so that what one has crawled can be known to the next."""
-    return free_ports(1)[0]
+    return free_port()
 
 
 @pytest.fixture

@@ -14,7 +14,8 @@ from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPa
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
-from tests.services.kafka_jars import PASSWORD, USER, JarsMissing, fetch, free_ports, properties
+from tests.services.kafka_jars import PASSWORD, USER, JarsMissing, fetch, properties
+from tests.services.ports import free_ports
 
 __all__ = ["PASSWORD", "USER", "KafkaServer"]
 

@@ -17,6 +17,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from tests.services.ports import free_ports
+
 POM: Final = Path(__file__).parent / "kafka" / "pom.xml"
 USER: Final = "crawler"
 PASSWORD: Final = "open-sesame"
@@ -114,25 +116,6 @@ def properties(data: Path, ports: Sequence[int], certificate: Path | None = None
         *more,
     ]
     return "\n".join(lines) + "\n"
-
-
-def free_ports(count: int) -> list[int]:
-    """Below those that the kernel gives out: none is lost to another while its broker is restarted.
-
-    Whoever keeps trying a port of the kernel's range that nobody listens on may at last be connected to himself.
-    """
-    found: list[int] = []
-    start = 20_000 + (os.getpid() * 37 + time.monotonic_ns() // 1_000) % 10_000
-    for port in range(start, start + 2_000):
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-        found.append(port)
-        if len(found) == count:
-            return found
-    raise RuntimeError(f"no {count} free ports from {start} up")
 
 
 def _fill(folder: Path, maven: str, jars: Jars) -> None:

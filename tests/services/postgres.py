@@ -6,7 +6,6 @@ The server refuses to run as root, so that for a test run as root it belongs to 
 import os
 import pwd
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Iterator
@@ -16,6 +15,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from psycopg import sql
+from tests.services.ports import free_port
 
 _SETTINGS = {
     "listen_addresses": "127.0.0.1",
@@ -50,7 +50,7 @@ class PostgresServer:
         self._data = folder / "data"
         self._commands = commands
         self._owner = pwd.getpwnam("postgres") if os.getuid() == 0 else None
-        self.port = _free_port()
+        self.port = free_port()
         if self._owner:
             os.chown(folder, self._owner.pw_uid, self._owner.pw_gid)
 
@@ -132,10 +132,3 @@ def running() -> Iterator[PostgresServer]:
         finally:
             if server.is_running():
                 server.stop("immediate")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from typing import Final, Self
 import pytest
 from redis import Redis
 from redis.exceptions import RedisError
+from tests.services.ports import free_port
 
 _PATIENCE: Final = 20.0
 
@@ -24,17 +24,6 @@ def require_redis() -> str:
             pytest.fail(why)
         pytest.skip(why)
     return binary
-
-
-def free_port() -> int:
-    """A port whose cluster bus port (10,000 above) exists too."""
-    for _ in range(100):
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = int(probe.getsockname()[1])
-        if port < 55_000:
-            return port
-    raise RuntimeError("no free port below 55000")
 
 
 class RedisServer:

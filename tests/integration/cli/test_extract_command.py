@@ -13,7 +13,8 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from tests.integration.cli.conftest import Run
 from tests.integration.cli.test_extract_watched import told
 from tests.services.kafka import KafkaServer
-from tests.services.redis import RedisServer, free_port
+from tests.services.ports import free_port
+from tests.services.redis import RedisServer
 
 from outrider.app.rules import frontier_rules
 from outrider.model.event import PageFetched

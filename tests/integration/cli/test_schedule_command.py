@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import pytest
 from redis import Redis
-from tests.services.redis import RedisServer, free_port
+from tests.services.ports import free_port
+from tests.services.redis import RedisServer
 
 from outrider.cli import main
 

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 from tests.integration.cli.conftest import Done, Run
-from tests.services.redis import RedisServer, free_port
+from tests.services.ports import free_port
+from tests.services.redis import RedisServer
 
 from outrider.app.rules import frontier_rules
 from outrider.cli.exit_codes import ExitCode

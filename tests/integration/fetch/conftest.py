@@ -18,6 +18,7 @@ from outrider.fetch.limits import Limits
 from outrider.fetch.transport import CurlTransport, Pin
 from outrider.model.url import Url
 from outrider.ports import Request, Response
+from outrider.testing.webfarm.holes import refused_port
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 Reply = bytes | Handler
@@ -231,9 +232,9 @@ def get(transport: CurlTransport, server: RawServer) -> Get:
 
 
 @pytest.fixture
-def closed_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
+def closed_port() -> Iterator[int]:
+    with refused_port() as (_, port):
+        yield port
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka import TIMESTAMP_CREATE_TIME
 from tests.services.kafka import PASSWORD, USER, KafkaServer
 from tests.services.kafka_events import failed, fetched, insist
-from tests.services.kafka_jars import free_ports
+from tests.services.ports import free_port
 
 from outrider.errors import ConfigError, StoreError, StoreUnavailable
 from outrider.model.codec import from_json
@@ -107,7 +107,7 @@ async def test_a_broker_that_is_killed_while_much_is_published_loses_nothing(kaf
 
 
 async def test_nobody_there_is_worth_trying_again(capfd: pytest.CaptureFixture[str]) -> None:
-    (port,) = free_ports(1)
+    port = free_port()
 
     with pytest.raises(
         StoreUnavailable, match=rf"127\.0\.0\.1:{port}.*the broker cannot be reached: .*refused"
@@ -120,7 +120,7 @@ async def test_nobody_there_is_worth_trying_again(capfd: pytest.CaptureFixture[s
 
 
 async def test_one_host_of_several_is_enough(kafka_server: KafkaServer) -> None:
-    (port,) = free_ports(1)
+    port = free_port()
 
     async with open_events(
         f"kafka://127.0.0.1:{port},{kafka_server.bootstrap}/several?failures=several&create=1"

@@ -8,7 +8,7 @@ from itertools import count
 import pytest
 from tests.services.kafka import KafkaServer
 from tests.services.kafka_events import failed, fetched
-from tests.services.kafka_jars import free_ports
+from tests.services.ports import free_port
 
 from outrider.errors import ConfigError, StoreError, StoreUnavailable
 from outrider.model.event import PageFetched
@@ -219,7 +219,7 @@ async def test_a_closed_stream_says_so(kafka_server: KafkaServer) -> None:
 
 
 async def test_nobody_there_is_worth_trying_again() -> None:
-    (port,) = free_ports(1)
+    port = free_port()
 
     with pytest.raises(StoreUnavailable, match=r"the broker cannot be reached: .*refused"):
         async with open_pages(f"kafka://127.0.0.1:{port}/webpage_log"):

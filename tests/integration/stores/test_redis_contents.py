@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.integration.stores.conftest import StartRedis
-from tests.services.redis import RedisServer, free_port
+from tests.services.ports import free_port
+from tests.services.redis import RedisServer
 
 from outrider.errors import StoreError, StoreUnavailable
 from outrider.model.capture import Capture, Unchanged

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 from msgspec.structs import replace
 from tests.integration.stores.conftest import StartRedis
-from tests.services.redis import free_port
+from tests.services.ports import free_port
 
 from outrider.errors import ConfigError, SchemaMismatch, StoreError, StoreUnavailable
 from outrider.model.identity import Identity

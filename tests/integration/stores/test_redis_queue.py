@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 from tests.integration.stores.conftest import StartRedis
-from tests.services.redis import RedisServer, free_port
+from tests.services.ports import free_port
+from tests.services.redis import RedisServer
 
 from outrider.errors import StoreError, StoreUnavailable
 from outrider.ports import Batch, InputQueue
