@@ -8,12 +8,11 @@ import typer
 
 from outrider.cli.exit_codes import ExitCode
 from outrider.cli.options import AsJson, Assignments, ConfigFile, Profile
-from outrider.cli.pages import known_reason, moment
+from outrider.cli.page_filter import known_reason, moment
 from outrider.cli.place import OperatedEvents, OperatedFolder, OperatedFrontier, OperatedRecords, Operating, operating
 from outrider.errors import ConfigError
 
 if TYPE_CHECKING:
-    from outrider.cli.dlq_acts import Act
     from outrider.ops.dead_letters import Wanted
 
 app = typer.Typer(help="List the URLs that were given up; replay or drop them.", no_args_is_help=True)
@@ -119,62 +118,36 @@ def show(  # noqa: PLR0913 - one argument for each option
     return ExitCode.OK
 
 
-@app.command()
-def replay(  # noqa: PLR0913 - one argument for each option
-    folder: OperatedFolder = None,
-    *,
-    urls: Urls = None,
-    reasons: Reasons = None,
-    site: Site = None,
-    status: Status = None,
-    since: Since = None,
-    until: Until = None,
-    part: Part = None,
-    every: Every = False,
-    dry_run: DryRun = False,
-    frontier: OperatedFrontier = None,
-    records: OperatedRecords = None,
-    events: OperatedEvents = None,
-    as_json: AsJson = False,
-    profile: Profile = None,
-    assignments: Assignments = None,
-    config: ConfigFile = None,
-) -> int:
-    """Owe dead letters another visit, as if they had just come: their attempts count from nothing again."""
-    from outrider.cli.dlq_acts import REPLAY  # noqa: PLC0415 - late, as in options
+def _command(act: str, words: str) -> None:
+    def dead_letters(  # noqa: PLR0913 - one argument for each option
+        folder: OperatedFolder = None,
+        *,
+        urls: Urls = None,
+        reasons: Reasons = None,
+        site: Site = None,
+        status: Status = None,
+        since: Since = None,
+        until: Until = None,
+        part: Part = None,
+        every: Every = False,
+        dry_run: DryRun = False,
+        frontier: OperatedFrontier = None,
+        records: OperatedRecords = None,
+        events: OperatedEvents = None,
+        as_json: AsJson = False,
+        profile: Profile = None,
+        assignments: Assignments = None,
+        config: ConfigFile = None,
+    ) -> int:
+        wanted = wanted_of(urls, reasons, site, status, since, until, part)
+        place = operating(folder, frontier, records, profile, assignments, config, events)
+        return _act(act, place, wanted, every=every, dry_run=dry_run, as_json=as_json)
 
-    wanted = wanted_of(urls, reasons, site, status, since, until, part)
-    place = operating(folder, frontier, records, profile, assignments, config, events)
-    return _act(REPLAY, place, wanted, every=every, dry_run=dry_run, as_json=as_json)
+    app.command(act, help=words)(dead_letters)
 
 
-@app.command()
-def drop(  # noqa: PLR0913 - one argument for each option
-    folder: OperatedFolder = None,
-    *,
-    urls: Urls = None,
-    reasons: Reasons = None,
-    site: Site = None,
-    status: Status = None,
-    since: Since = None,
-    until: Until = None,
-    part: Part = None,
-    every: Every = False,
-    dry_run: DryRun = False,
-    frontier: OperatedFrontier = None,
-    records: OperatedRecords = None,
-    events: OperatedEvents = None,
-    as_json: AsJson = False,
-    profile: Profile = None,
-    assignments: Assignments = None,
-    config: ConfigFile = None,
-) -> int:
-    """Dismiss dead letters for good: they end as skipped, and no replay finds them any more."""
-    from outrider.cli.dlq_acts import DROP  # noqa: PLC0415 - late, as in options
-
-    wanted = wanted_of(urls, reasons, site, status, since, until, part)
-    place = operating(folder, frontier, records, profile, assignments, config, events)
-    return _act(DROP, place, wanted, every=every, dry_run=dry_run, as_json=as_json)
+_command("replay", "Owe dead letters another visit, as if they had just come: their attempts count from nothing again.")
+_command("drop", "Dismiss dead letters for good: they end as skipped, and no replay finds them any more.")
 
 
 def wanted_of(
@@ -205,7 +178,7 @@ def wanted_of(
     return wanted
 
 
-def _act(act: "Act", place: Operating, wanted: "Wanted", *, every: bool, dry_run: bool, as_json: bool) -> int:
+def _act(act: str, place: Operating, wanted: "Wanted", *, every: bool, dry_run: bool, as_json: bool) -> int:
     from outrider.cli import dlq_acts as acts  # noqa: PLC0415 - late, as in options
     from outrider.loop import run  # noqa: PLC0415 - the same
     from outrider.ops.dead_letters import Wanted  # noqa: PLC0415 - the same
@@ -213,6 +186,6 @@ def _act(act: "Act", place: Operating, wanted: "Wanted", *, every: bool, dry_run
     if every == (wanted != Wanted()):
         problem = "every dead letter is meant only with --all" if not every else "--all means every dead letter"
         remedy = "say so, or say which by --url, --reason, --site, …" if not every else "it goes with no other choice"
-        raise ConfigError(f"dlq {act.name}: {problem}; {remedy}")
-    run(acts.act_upon(act, place, wanted, dry_run=dry_run, as_json=as_json))
+        raise ConfigError(f"dlq {act}: {problem}; {remedy}")
+    run(acts.act_upon(acts.ACTS[act], place, wanted, dry_run=dry_run, as_json=as_json))
     return ExitCode.OK

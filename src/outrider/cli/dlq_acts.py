@@ -32,8 +32,10 @@ class Act(Struct, frozen=True):
     act: Callable[[Operated, Sequence[Url], str], Awaitable[int]]
 
 
-REPLAY: Final = Act("replay", "replayed", "owed a visit again, with fresh counts", replay)
-DROP: Final = Act("drop", "dropped", "dismissed for good", drop)
+ACTS: Final = {
+    "replay": Act("replay", "replayed", "owed a visit again, with fresh counts", replay),
+    "drop": Act("drop", "dropped", "dismissed for good", drop),
+}
 
 
 class Shown(Struct, frozen=True, rename="camel"):

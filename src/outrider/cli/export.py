@@ -1,13 +1,12 @@
 """`outrider export`: what a crawl has found, as rows for other programs. It only reads, also while the crawl runs."""
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
 from outrider.cli.crawl_folder import answers_of, check_crawl, kept_elsewhere, records_of
-from outrider.cli.pages import Status, known_reason, moment
+from outrider.cli.page_filter import Code, Ended, Since, Site, Why, filter_of
 from outrider.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -42,17 +41,11 @@ def export(  # noqa: PLR0913 - one argument for each option
     spreadsheet: Annotated[
         bool, typer.Option("--spreadsheet", help="CSV in which no cell is taken for a formula.")
     ] = False,
-    status: Annotated[Status | None, typer.Option("--status", help="Only of visits that ended so.")] = None,
-    reason: Annotated[
-        str | None, typer.Option("--reason", metavar="REASON", help="Such as too_many_redirects or http_404.")
-    ] = None,
-    code: Annotated[int | None, typer.Option("--code", min=0, max=999, help="HTTP status; 0: no answer.")] = None,
-    site: Annotated[
-        str | None, typer.Option("--site", metavar="NAME", help="A host, or a domain with all its hosts.")
-    ] = None,
-    since: Annotated[
-        str | None, typer.Option("--since", metavar="WHEN", help="An age (90m, 12h, 7d) or a date (UTC).")
-    ] = None,
+    status: Ended = None,
+    reason: Why = None,
+    code: Code = None,
+    site: Site = None,
+    since: Since = None,
     limit: Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="At most so many rows.")] = None,
 ) -> int:
     """Write pages, links, evidence, decisions, redirects or the archive's index for other programs.
@@ -61,15 +54,8 @@ def export(  # noqa: PLR0913 - one argument for each option
     """
     from outrider.cli import export_run  # noqa: PLC0415 - late, as in options
     from outrider.loop import run  # noqa: PLC0415 - the same
-    from outrider.model.record import PageFilter, PageStatus  # noqa: PLC0415 - the same
 
-    wanted = PageFilter(
-        status=None if status is None else PageStatus(status),
-        reason=None if reason is None else known_reason(reason),
-        status_code=code,
-        site=site,
-        since=None if since is None else moment(since, time.time()),
-    )
+    wanted = filter_of(status, reason, code, site, since)
     _check_filters(what, wanted, limit)
     if what == "cdxj":
         if output_format is not None or spreadsheet or records is not None:

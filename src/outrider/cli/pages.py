@@ -1,12 +1,8 @@
 """`outrider pages`: what is on record of a crawl's visits? It only reads, also while the crawl runs."""
 
-import difflib
-import re
 import sys
-import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO, Final, Literal
 from urllib.parse import quote
@@ -14,6 +10,7 @@ from urllib.parse import quote
 import typer
 
 from outrider.cli.exit_codes import ExitCode
+from outrider.cli.page_filter import Code, Ended, Since, Site, Why, filter_of
 from outrider.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -21,14 +18,11 @@ if TYPE_CHECKING:
 
     from outrider.model.record import Page, PageFilter
 
-Status = Literal["fetched", "not_modified", "moved", "skipped", "failed"]
 Format = Literal["table", "jsonl", "csv", "parquet"]
 
 FILE: Final = "crawl.db"
 """Where a crawl's folder keeps its records, and its frontier."""
 
-_AGE: Final = re.compile(r"(\d{1,9})([smhdw])")
-_SECONDS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _SUFFIXES: Final[dict[str, Format]] = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}
 
 
@@ -41,20 +35,14 @@ def pages(  # noqa: PLR0913 - one argument for each option
         str | None, typer.Option("--store", metavar="URL", help="Records elsewhere: postgresql://…, sqlite:///FILE.")
     ] = None,
     url: Annotated[str | None, typer.Option("--url", metavar="URL", help="All that is known of this URL.")] = None,
-    status: Annotated[Status | None, typer.Option("--status", help="Only those that ended so.")] = None,
-    reason: Annotated[
-        str | None, typer.Option("--reason", metavar="REASON", help="Such as too_many_redirects or http_404.")
-    ] = None,
-    code: Annotated[int | None, typer.Option("--code", min=0, max=999, help="HTTP status; 0: no answer.")] = None,
-    site: Annotated[
-        str | None, typer.Option("--site", metavar="NAME", help="A host, or a domain with all its hosts.")
-    ] = None,
+    status: Ended = None,
+    reason: Why = None,
+    code: Code = None,
+    site: Site = None,
     text: Annotated[
         str | None, typer.Option("--text", metavar="TEXT", help="A part of the URL, letter by letter.")
     ] = None,
-    since: Annotated[
-        str | None, typer.Option("--since", metavar="WHEN", help="An age (90m, 12h, 7d) or a date (UTC).")
-    ] = None,
+    since: Since = None,
     limit: Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="At most so many.")] = None,
     output_format: Annotated[
         Format | None, typer.Option("--format", help="Else by the name of the output, else a table.")
@@ -63,17 +51,9 @@ def pages(  # noqa: PLR0913 - one argument for each option
 ) -> int:
     """List the pages on record, or all that is known of one URL."""
     from outrider.loop import run  # noqa: PLC0415 - late, as in options
-    from outrider.model.record import PageFilter, PageStatus  # noqa: PLC0415 - the same
+    from outrider.model.record import PageFilter  # noqa: PLC0415 - the same
 
-    wanted = PageFilter(
-        status=None if status is None else PageStatus(status),
-        reason=None if reason is None else known_reason(reason),
-        status_code=code,
-        site=site,
-        since=None if since is None else moment(since, time.time()),
-        limit=limit,
-        text=text,
-    )
+    wanted = filter_of(status, reason, code, site, since, limit=limit, text=text)
     place = _place(folder, store)
     chosen: Format = output_format or _SUFFIXES.get(output.suffix.lower(), "table")
     if url is not None:
@@ -83,20 +63,6 @@ def pages(  # noqa: PLR0913 - one argument for each option
     if chosen == "parquet" and str(output) == "-" and sys.stdout.isatty():
         raise ConfigError("Parquet is not for a terminal; use --output FILE, or a pipe")
     return run(_list(place, wanted, chosen, output))
-
-
-def moment(text: str, now: float, option: str = "--since") -> float:
-    """Seconds since the epoch. Raises `ConfigError` for what is neither an age nor a date."""
-    age = _AGE.fullmatch(text.strip())
-    if age:
-        return now - int(age[1]) * _SECONDS[age[2]]
-    try:
-        parsed = datetime.fromisoformat(text.strip())
-        return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError):
-        raise ConfigError(
-            f"{option} {text!r}: expected an age such as 12h or 7d, or a date such as 2026-11-16"
-        ) from None
 
 
 def _place(folder: Path | None, store: str | None) -> str:
@@ -115,17 +81,6 @@ def _place(folder: Path | None, store: str | None) -> str:
         return f"sqlite://{quote(str(file.absolute()))}"
     except UnicodeEncodeError:
         raise ConfigError(f"{str(file)!r}: its name is not UTF-8; give the folder another") from None
-
-
-def known_reason(text: str) -> str:
-    from outrider.model.reason import Reason  # noqa: PLC0415 - late, as in options
-
-    reasons = [reason.value for reason in Reason]
-    if text not in reasons:
-        near = difflib.get_close_matches(text, reasons, n=1)
-        meant = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(reasons)}"
-        raise ConfigError(f"--reason {text!r}: there is no such reason{meant}")
-    return text
 
 
 async def _list(place: str, wanted: "PageFilter", chosen: Format, output: Path) -> int:

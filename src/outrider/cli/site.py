@@ -17,64 +17,26 @@ app = typer.Typer(help="Pause, resume, exclude and slow down sites; running work
 SiteName = Annotated[str, typer.Argument(metavar="SITE", help="example.com, or any URL of it.", show_default=False)]
 
 
-@app.command()
-def pause(
-    site: SiteName,
-    folder: OperatedFolder = None,
-    *,
-    frontier: OperatedFrontier = None,
-    events: OperatedEvents = None,
-    profile: Profile = None,
-    assignments: Assignments = None,
-    config: ConfigFile = None,
-) -> int:
-    """Leave it alone for the time being; what it owes stays owed."""
-    return _act("pause", site, operating(folder, frontier, None, profile, assignments, config, events))
+def _command(act: str, words: str) -> None:
+    def order(
+        site: SiteName,
+        folder: OperatedFolder = None,
+        *,
+        frontier: OperatedFrontier = None,
+        events: OperatedEvents = None,
+        profile: Profile = None,
+        assignments: Assignments = None,
+        config: ConfigFile = None,
+    ) -> int:
+        return _act(act, site, operating(folder, frontier, None, profile, assignments, config, events))
+
+    app.command(act, help=words)(order)
 
 
-@app.command()
-def resume(
-    site: SiteName,
-    folder: OperatedFolder = None,
-    *,
-    frontier: OperatedFrontier = None,
-    events: OperatedEvents = None,
-    profile: Profile = None,
-    assignments: Assignments = None,
-    config: ConfigFile = None,
-) -> int:
-    """Go on with a site that was paused."""
-    return _act("resume", site, operating(folder, frontier, None, profile, assignments, config, events))
-
-
-@app.command()
-def exclude(
-    site: SiteName,
-    folder: OperatedFolder = None,
-    *,
-    frontier: OperatedFrontier = None,
-    events: OperatedEvents = None,
-    profile: Profile = None,
-    assignments: Assignments = None,
-    config: ConfigFile = None,
-) -> int:
-    """Visit nothing of it any more: what it owes ends as skipped, for good."""
-    return _act("exclude", site, operating(folder, frontier, None, profile, assignments, config, events))
-
-
-@app.command()
-def include(
-    site: SiteName,
-    folder: OperatedFolder = None,
-    *,
-    frontier: OperatedFrontier = None,
-    events: OperatedEvents = None,
-    profile: Profile = None,
-    assignments: Assignments = None,
-    config: ConfigFile = None,
-) -> int:
-    """Let new URLs of an excluded site in again; what has ended stays so."""
-    return _act("include", site, operating(folder, frontier, None, profile, assignments, config, events))
+_command("pause", "Leave it alone for the time being; what it owes stays owed.")
+_command("resume", "Go on with a site that was paused.")
+_command("exclude", "Visit nothing of it any more: what it owes ends as skipped, for good.")
+_command("include", "Let new URLs of an excluded site in again; what has ended stays so.")
 
 
 @app.command()

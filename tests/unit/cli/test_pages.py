@@ -2,7 +2,7 @@
 
 import pytest
 
-from outrider.cli.pages import moment
+from outrider.cli.page_filter import moment
 from outrider.cli.pages_table import Table, readable_size, story
 from outrider.errors import ConfigError
 from outrider.model.record import Page, PageStatus, Record
