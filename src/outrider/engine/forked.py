@@ -2,11 +2,11 @@
 
 A process may be forked safely only while it has one thread and no event loop. So they are made first, and wait; whoever
 takes the place of one that vanished is started anew (`processes`). Each waits for the descriptor of its log, which is
-how it learns that it is wanted; when the socket closes instead, it is gone.
+how it learns that it is wanted; when the socket closes instead, it is gone. The standard descriptors must be open: a
+socket in the place of one would stay open in all of them, and nobody would ever hear that the other side is gone.
 """
 
 import asyncio
-import fcntl
 import gc
 import os
 import signal
@@ -63,8 +63,7 @@ def prepared_workers(number: int, life: Callable[[int], None]) -> Iterator[list[
 
 
 def _forked(life: Callable[[int], None]) -> Prepared:
-    # Not among the standard ones, which stay open in all of them: nobody would ever hear that the other side is gone.
-    ours, theirs = (socket.socket(fileno=_beyond_the_standard_ones(end.detach())) for end in socket.socketpair())
+    ours, theirs = socket.socketpair()
     pid = os.fork()
     if pid == 0:
         _live(life, theirs.fileno())
@@ -93,18 +92,8 @@ def _live(life: Callable[[int], None], own: int) -> NoReturn:
 
 
 def _flush() -> None:
-    for stream in (sys.stdout, sys.stderr):
-        if stream is not None:  # whoever started us may have closed it
-            stream.flush()
-
-
-def _beyond_the_standard_ones(descriptor: int) -> int:
-    """Where 0, 1 or 2 was closed, anything may have that number. It gets another, and its own is free again."""
-    if descriptor > 2:
-        return descriptor
-    other = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
-    os.close(descriptor)
-    return other
+    sys.stdout.flush()
+    sys.stderr.flush()
 
 
 def _have_few_arenas() -> None:
@@ -123,14 +112,11 @@ def _begins(own: int) -> bool:
         line.detach()
     if said != _WANTED or not descriptors:
         return False
-    log, nothing = map(_beyond_the_standard_ones, (descriptors[0], os.open(os.devnull, os.O_RDONLY)))
+    log, nothing = descriptors[0], os.open(os.devnull, os.O_RDONLY)
     for source, target in ((nothing, 0), (log, 1), (log, 2)):
         os.dup2(source, target)
-    os.closerange(3, own)
-    os.closerange(own + 1, max(log, nothing, descriptors[0]) + 1)
-    sys.stdout, sys.stderr = (
-        stream or os.fdopen(number, "w", closefd=False) for stream, number in ((sys.stdout, 1), (sys.stderr, 2))
-    )
+    os.close(log)
+    os.close(nothing)
     return True
 
 

@@ -38,9 +38,7 @@ async def watch(prepared, folder, job):
 """
 
 
-def program(
-    watch: str, folder: Path, job: str = "go", *, before: str = "", closed: str = ""
-) -> "subprocess.Popen[str]":
+def program(watch: str, folder: Path, job: str = "go", *, before: str = "") -> "subprocess.Popen[str]":
     """It runs alone: a test that forks itself would have the threads of pytest."""
     body = PROGRAM.replace("WATCH", watch.strip().replace("\n", "\n    "))
     body += f"""
@@ -49,7 +47,7 @@ with prepared_workers(2, life) as prepared:
     {before or "asyncio.run(watch(prepared, Path(sys.argv[1]), sys.argv[2].encode()))"}
 print("end", len(prepared))
 """
-    command = ["sh", "-c", f'exec "$@" {closed}', "sh", sys.executable, "-c", body, str(folder), job]
+    command = [sys.executable, "-c", body, str(folder), job]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -66,21 +64,6 @@ mates[0].kill()
     assert complaint == ""
     assert said.count("said once") == 1
     assert "Done() [0, 0] 0" in said
-    assert [(tmp_path / f"{number}.log").read_text() for number in range(2)] == ["said by 0\n", "said by 1\n"]
-
-
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "<&- >&-", "<&- >&- 2>&-"])
-def test_it_works_where_the_standard_descriptors_are_closed(closed: str, tmp_path: Path) -> None:
-    watch = """
-for mate in mates:
-    await mate.channel.send(Drain())
-(folder / "codes").write_text(str([await mate.wait() for mate in mates]))
-"""
-    with program(watch, tmp_path, closed=closed) as process:
-        process.communicate(timeout=60)
-
-    assert process.returncode == 0
-    assert (tmp_path / "codes").read_text() == "[0, 0]"
     assert [(tmp_path / f"{number}.log").read_text() for number in range(2)] == ["said by 0\n", "said by 1\n"]
 
 
@@ -104,13 +87,6 @@ await mates[0].channel.send(Drain())
 
     assert complaint == ""
     assert f"{-signal.SIGKILL} None" in said
-
-
-def test_nobody_waits_for_ever_where_the_standard_descriptors_are_closed(tmp_path: Path) -> None:
-    with program("", tmp_path, before="raise SystemExit(7)", closed="<&- >&- 2>&-") as process:
-        process.communicate(timeout=60)
-
-    assert process.returncode == 7
 
 
 def test_those_that_nobody_wanted_are_gone(tmp_path: Path) -> None:
