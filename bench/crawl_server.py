@@ -143,10 +143,11 @@ async def serve(plan: Plan) -> None:
         loop.add_signal_handler(number, ended.set)
     hosts = [(address_of if plan.addresses else host_of)(site) for site in range(plan.sites)]
     webs: list[Web] = []
-    context = None if plan.tls is None else _context(hosts, plan.tls)
+    certificates = None if plan.tls is None else Certificates(plan.tls)
     listening: list[asyncio.Server] = []
     port = 0
     for address in hosts if plan.addresses else [ADDRESS]:
+        context = None if certificates is None else certificates.of(address)
         server = await loop.create_server(
             lambda: Connection(webs[0], closes=plan.closes), address, port, ssl=context, backlog=4096
         )
@@ -161,14 +162,27 @@ async def serve(plan: Plan) -> None:
         server.close()
 
 
-def _context(hosts: Sequence[str], folder: Path) -> ssl.SSLContext:
-    authority = trustme.CA()
-    authority.cert_pem.write_to_path(folder / "ca.pem")
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    # One certificate for all of them; a wildcard directly below a public suffix is believed by nobody.
-    authority.issue_cert(*hosts).configure_cert(context)
-    context.num_tickets = 0
-    return context
+class Certificates:
+    """One for each host, as sites have: a certificate that names hundreds costs whoever reads it much more."""
+
+    def __init__(self, folder: Path) -> None:
+        self._authority = trustme.CA()
+        self._authority.cert_pem.write_to_path(folder / "ca.pem")
+        self._made: dict[str, ssl.SSLContext] = {}
+
+    def of(self, host: str) -> ssl.SSLContext:
+        """Whoever asks by another name than `host`, and says so, gets that one's."""
+        if host not in self._made:
+            context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+            self._authority.issue_cert(host).configure_cert(context)
+            context.num_tickets = 0
+            context.sni_callback = self._chosen
+            self._made[host] = context
+        return self._made[host]
+
+    def _chosen(self, connection: ssl.SSLObject, name: str | None, _context: ssl.SSLContext) -> None:
+        if name is not None:
+            connection.context = self.of(name)
 
 
 def main() -> None:
