@@ -128,7 +128,7 @@ async def open_worker(
         transport = await stack.enter_async_context(open_transport(settings, clock))
         visits = visits_over(transport, settings, clock, admission(settings, reach, seeds), memory.robots)
         listings = Visitor(visits.asker, visits.robots, clock, listing_visit_rules(settings, seeds), lambda: "")
-        gate = Gate(gate_rules(settings, seeds), frontier.rules.identity)
+        gate = Gate(gate_rules(settings, seeds), frontier.rules.identity, shows_links=hooks is not None)
         reporting = Reporting(channel, resident, memory.most)
         tools = Tools(
             visitor=visits.visitor,

@@ -1,12 +1,14 @@
 """What does a page propose, and what of it may enter? Extraction asks `extract`, admission asks `policy.admit`.
 
 The hottest code of a crawl: fifty links a page, of which forty-five are known. What this process has proposed lately
-is remembered by its hash, so that a known link costs one look and no object; the frontier alone decides what is new.
+is remembered by its hash, and so is every link that led there, as it was written: a known link costs one look and no
+object, and nobody asks where it leads. The frontier alone decides what is new.
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
+from itertools import repeat
 from typing import Final
 
 from msgspec import Struct
@@ -14,10 +16,12 @@ from msgspec.structs import replace
 from xxhash import xxh3_64_intdigest
 
 from outrider.engine.proposed import Proposed
+from outrider.engine.ways import NO_WAY, ways
 from outrider.errors import InvalidUrl
 from outrider.extract.directives import NOFOLLOW, header_directives
 from outrider.extract.links import PageFacts, read_page
 from outrider.extract.listing import ListingKind, read_listing
+from outrider.extract.resolve import Base
 from outrider.fetch.visit import Haul
 from outrider.model.event import UrlRefused
 from outrider.model.identity import Identity
@@ -83,12 +87,14 @@ class Found(Struct):
     def forget_links(self) -> None:
         """They have been proposed. Fifty objects a page that wait for the disk are slow to make room for."""
         if self.facts is not _NO_FACTS:
-            self.facts = replace(self.facts, links=(), nofollow=())
+            self.facts = replace(self.facts, links=(), ways=(), nofollow=())
 
 
 class Gate:
-    def __init__(self, rules: GateRules, identity: Identity) -> None:
+    def __init__(self, rules: GateRules, identity: Identity, *, shows_links: bool = False) -> None:
+        """`shows_links`: somebody wants to see the links of every page, also those that are known."""
         self._rules = rules
+        self._unknown = None if shows_links else self._not_known
         # Ours alone, so the text as it is will do; keyed, so that nobody can craft a page that hides another.
         self._key = identity.seed & _MASK
         self._proposed = Proposed()
@@ -162,12 +168,14 @@ class Gate:
             self._read_page(task, answer, at, found)
 
     def _read_page(self, task: Task, page: Answer, at: float, found: Found) -> None:
-        found.facts = facts = read_page(page.content, page.charset, page.url, agent=self._rules.agent)
-        found.links = len(facts.links)
+        found.facts = facts = read_page(
+            page.content, page.charset, page.url, agent=self._rules.agent, unknown=self._unknown
+        )
+        found.links = facts.written
         found.directives = facts.directives | page.directives
         if self._rules.nofollow and NOFOLLOW in found.directives:
             return
-        self._propose_all(facts.links, task, page.url, Origin.LINK, at, found)
+        self._propose_all(facts.links, task, page.url, Origin.LINK, at, found, facts.ways)
         if not self._rules.nofollow:
             self._propose_all(facts.nofollow, task, page.url, Origin.LINK, at, found)
         if facts.canonical is not None:
@@ -188,16 +196,33 @@ class Gate:
         said = [value for name, value in headers if len(name) == 12 and name.lower() == "x-robots-tag"]
         return header_directives(said, self._rules.agent) if said else frozenset()
 
-    def _propose_all(self, urls: Iterable[Url], task: Task, page: Url, origin: Origin, at: float, found: Found) -> None:
+    def _not_known(self, base: Base, hrefs: Collection[str]) -> list[tuple[str, int]]:
+        proposed, mask = self._proposed.table, self._proposed.mask
+        hashes = ways(base, hrefs, self._key)
+        return [(href, way) for href, way in zip(hrefs, hashes, strict=True) if proposed[way & mask] != way]
+
+    def _propose_all(
+        self,
+        urls: Iterable[Url],
+        task: Task,
+        page: Url,
+        origin: Origin,
+        at: float,
+        found: Found,
+        led_by: Iterable[int] = (),
+    ) -> None:
         # A listing is as deep as the page that led to it, and what it lists is one step further.
         depth = task.depth if origin is Origin.LISTING else task.depth + 1
         rules = self._rules.listing if origin is Origin.LISTING else self._rules.admit
         if self._rules.from_page:
             rules = within(rules, page)
         proposed, mask, own = self._proposed.table, self._proposed.mask, self._key
-        for url in urls:
+        learnt: list[int] = []
+        for url, way in zip(urls, led_by or repeat(NO_WAY), strict=False):
             key = xxh3_64_intdigest(url.encode(), own)
             if proposed[key & mask] == key:
+                if way != NO_WAY:
+                    learnt.append(way)
                 continue
             refused = refusal(url, depth, rules)
             if self.excluded and refused is None:
@@ -207,10 +232,13 @@ class Gate:
                 found.beyond += 1
                 continue
             found.hashes.append(key)
+            if way != NO_WAY:
+                found.hashes.append(way)
             if refused is None:
                 found.tasks.append(Task(url, depth, -depth, origin, task.url))
             else:
                 self._refuse(url, refused, task.url, at, found)
+        self._proposed.add(learnt)
 
     def _propose(self, candidate: Candidate, rules: AdmitRules, at: float, found: Found) -> None:
         """One at a time: asked for even when it was proposed lately, because it carries more than a URL."""

@@ -5,8 +5,9 @@ Links are resolved after the last tag, because `base` holds for all of them.
 
 import html
 import re
-from collections.abc import Callable, Iterable, Mapping
-from typing import Final
+from collections.abc import Callable, Collection, Iterable, Mapping
+from itertools import repeat
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 
@@ -24,14 +25,21 @@ _TITLE_WRITTEN: Final = 4_096
 """Room for an entity of some length for each character that is kept, and for no number that `int` would refuse."""
 
 
+Unknown: TypeAlias = Callable[[Base, Collection[str]], Iterable[tuple[str, int]]]
+"""Of links as they are written in a page, those that are not known yet, each with the number it will be known by."""
+
+
 class PageFacts(Struct, frozen=True):
     """Links in the order of the document, each once; one that is also written without nofollow is in `links` alone.
 
-    `dropped` counts links that lead to no page: other schemes, texts that are no URLs. `cut`: the page was longer, or
-    had more links, than were read.
+    `written` counts the links as they are written, also those that were known. `dropped` counts those that lead to no
+    page: other schemes, texts that are no URLs. `cut`: the page was longer, or had more links, than were read. `ways`
+    are the numbers of `links`, where there are any.
     """
 
     links: tuple[Url, ...] = ()
+    ways: tuple[int, ...] = ()
+    written: int = 0
     nofollow: tuple[Url, ...] = ()
     feeds: tuple[Url, ...] = ()
     canonical: Url | None = None
@@ -42,43 +50,53 @@ class PageFacts(Struct, frozen=True):
 
 
 def read_page(
-    content: bytes, charset: str | None, url: Url, *, agent: str = "outrider", most_links: int = MOST_LINKS
+    content: bytes,
+    charset: str | None,
+    url: Url,
+    *,
+    agent: str = "outrider",
+    most_links: int = MOST_LINKS,
+    unknown: Unknown | None = None,
 ) -> PageFacts:
-    """The facts of an HTML page. `charset` is what the visit found; where it is none that we know, we look again."""
+    """The facts of an HTML page. `charset` is what the visit found; where it is none that we know, we look again.
+
+    `unknown` leaves out of `links` those that need not be resolved.
+    """
     page = _as_text(content[:MOST_BYTES], charset)
     tags = _Tags(agent, most_links)
-    readers = tags.readers
+    readers, links, keep = tags.readers, tags.links, tags.keep
     for name, written, end in heard_tags(page):
         if not name:
-            tags.on_link(tags.links, written)
+            keep(links, written)
         elif name in readers:
             readers[name](attributes_of(written))
         elif name == "title" and not tags.in_svg and tags.title_at is None:
             tags.title_at = end
-    return _facts(page, url, tags, cut=len(content) > MOST_BYTES)
+    return _facts(page, url, tags, unknown, cut=len(content) > MOST_BYTES)
 
 
-def _facts(page: str, url: Url, tags: "_Tags", *, cut: bool) -> PageFacts:
+def _facts(page: str, url: Url, tags: "_Tags", unknown: Unknown | None, *, cut: bool) -> PageFacts:
     base = Base(_base_url(url, tags.base))
-    dropped = 0
-    links: dict[Url, None] = {}
-    nofollow: dict[Url, None] = {}
     resolve = base.resolve
-    for hrefs, found in ((tags.links, links), (tags.nofollow, nofollow)):
-        for href in hrefs:
-            link = resolve(href)
-            if link is None:
-                dropped += 1
-            else:
-                found[link] = None
+    links: dict[Url, int] = {}
+    astray = 0
+    for href, way in zip(tags.links, repeat(0)) if unknown is None else unknown(base, tags.links):
+        link = resolve(href)
+        if link is None:
+            astray += 1
+        else:
+            links.setdefault(link, way)
+    nofollow = _resolved(tags.nofollow, base)
     return PageFacts(
         links=tuple(links),
-        nofollow=tuple(link for link in nofollow if link not in links),
-        feeds=_resolved(tags.feeds, base),
+        ways=() if unknown is None else tuple(links.values()),
+        written=len(tags.links) - astray,
+        nofollow=tuple(link for link in dict.fromkeys(nofollow) if link not in links),
+        feeds=tuple(dict.fromkeys(_resolved(tags.feeds, base))),
         canonical=base.resolve(tags.canonical) if tags.canonical else None,
         title=_title(page, tags.title_at) if tags.title_at is not None else None,
         directives=meta_directives(tags.robots) if tags.robots else frozenset(),
-        dropped=dropped,
+        dropped=astray + len(tags.nofollow) - len(nofollow),
         cut=cut or tags.cut,
     )
 
@@ -111,17 +129,10 @@ class _Tags:
 
     def _on_anchor(self, attributes: Mapping[str, str]) -> None:
         href, rel = attributes.get("href"), attributes.get("rel")
-        self.on_link(self.nofollow if rel and "nofollow" in rel.lower().split() else self.links, href)
-
-    def on_link(self, kind: dict[str, None], href: str | None) -> None:
-        # A place in the same page is the one kind of link worth telling apart here: some pages have thousands.
-        if href and href[0] != "#":
-            self._keep(kind, href)
+        self.keep(self.nofollow if rel and "nofollow" in rel.lower().split() else self.links, href)
 
     def _on_frame(self, attributes: Mapping[str, str]) -> None:
-        src = attributes.get("src")
-        if src:
-            self._keep(self.links, src)
+        self.keep(self.links, attributes.get("src"))
 
     def _on_link(self, attributes: Mapping[str, str]) -> None:
         href, rel = attributes.get("href"), attributes.get("rel")
@@ -131,9 +142,9 @@ class _Tags:
         if "canonical" in rels:
             self.canonical = self.canonical or href
         elif "next" in rels or "prev" in rels:
-            self._keep(self.nofollow if "nofollow" in rels else self.links, href)
+            self.keep(self.nofollow if "nofollow" in rels else self.links, href)
         elif "alternate" in rels and attributes.get("type", "").strip().lower() in _FEEDS:
-            self._keep(self.feeds, href)
+            self.keep(self.feeds, href)
 
     def _on_meta(self, attributes: Mapping[str, str]) -> None:
         content = attributes.get("content")
@@ -145,7 +156,7 @@ class _Tags:
         elif attributes.get("http-equiv", "").strip().lower() == "refresh":
             target = _REFRESH.match(content)
             if target:
-                self._keep(self.links, target["quoted"] or target["plain"])
+                self.keep(self.links, target["quoted"] or target["plain"])
 
     def _on_base(self, attributes: Mapping[str, str]) -> None:
         if self.base is None:
@@ -155,7 +166,12 @@ class _Tags:
         # An image has titles of its own. What comes first decides.
         self.in_svg = True
 
-    def _keep(self, kind: dict[str, None], href: str) -> None:
+    def keep(self, kind: dict[str, None], href: str | None) -> None:
+        # A place in the same page is the one kind of link worth telling apart here: some pages have thousands.
+        if not href or href[0] == "#":
+            return
+        if "#" in href:
+            href = href[: href.index("#")]
         if href in kind:
             return
         if self._room:
@@ -193,8 +209,8 @@ def _base_url(url: Url, href: str | None) -> Url:
         return url
 
 
-def _resolved(hrefs: Iterable[str], base: Base) -> tuple[Url, ...]:
-    return tuple(dict.fromkeys(link for href in hrefs if (link := base.resolve(href)) is not None))
+def _resolved(hrefs: Iterable[str], base: Base) -> list[Url]:
+    return [link for href in hrefs if (link := base.resolve(href)) is not None]
 
 
 def _title(page: str, at: int) -> str | None:

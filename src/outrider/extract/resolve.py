@@ -2,8 +2,7 @@
 
 Most links are written plainly: a path, or the same thing behind a host that was seen a moment ago. What the URL parser
 would give for such a text is the text itself, so it is not asked: a link costs a third. The plain forms are narrow on
-purpose, and a test holds them to the parser's answer. Whatever is not plain goes the whole way. A link that depends on
-nothing but the origin is remembered, because the other pages of the site have it, too.
+purpose, and a test holds them to the parser's answer. Whatever is not plain goes the whole way.
 """
 
 import re
@@ -18,9 +17,6 @@ _ABOUT: Final = "".join(map(chr, range(0x21)))
 
 _LONGEST_PLAIN: Final = 2_000
 """Longer ones are rare, and go the whole way with its own limit."""
-_LONGEST_KEPT: Final = 200
-_MOST_KEPT: Final = 16_384
-"""Answers that are remembered, of either kind: 5 MB when all are of the usual length."""
 
 # Characters that mean themselves in a path and in a query. A segment that could be `.` or `..` is not plain.
 _SAFE: Final = r"A-Za-z0-9_~!$&()*+,;=@.%\-"
@@ -35,49 +31,33 @@ _OTHER_SCHEME: Final = re.compile(r"(?!https?:)[a-z][a-z0-9+.\-]*:", re.IGNORECA
 
 
 class Base:
-    """The URL that the links of a document are relative to."""
+    """The URL that the links of a document are relative to. `folder` is it up to its last slash."""
 
-    __slots__ = ("_folder", "_origin", "_url")
+    __slots__ = ("_url", "folder", "origin")
 
     def __init__(self, url: Url) -> None:
         self._url = url
-        self._origin = url.origin
+        self.origin = url.origin
         bare = url.partition("?")[0]
-        self._folder = bare[: bare.rfind("/") + 1]
+        self.folder = bare[: bare.rfind("/") + 1]
 
     def resolve(self, link: str) -> Url | None:
         """None for what leads nowhere: another scheme, a place in the same page, a text that is no URL."""
-        if link[:1] == "/":
-            return _on(self._origin, link) if len(link) <= _LONGEST_KEPT else _of_origin(self._origin, link)
-        if link.startswith(("http://", "https://")):
-            return _anywhere(link) if len(link) <= _LONGEST_KEPT else _absolute(link)
         plain = link if "#" not in link else link[: link.index("#")]
-        if plain and len(plain) <= _LONGEST_PLAIN and _RELATIVE.fullmatch(plain):
-            return Url.trusted(self._folder + plain)
+        if len(plain) > _LONGEST_PLAIN:
+            return _parsed(link, self._url)
+        if plain[:1] == "/":
+            if _PATH.fullmatch(plain):
+                return Url.trusted(self.origin + plain)
+        elif plain.startswith(("http://", "https://")):
+            if (absolute := _ABSOLUTE.fullmatch(plain)) and _is_as_written(absolute[1]):
+                return Url.trusted(plain)
+        elif _RELATIVE.fullmatch(plain):
+            return Url.trusted(self.folder + plain)
         return _parsed(link, self._url)
 
 
-def _of_origin(origin: str, link: str) -> Url | None:
-    """It begins with a slash, or with two: then nothing but the scheme matters."""
-    plain = link if "#" not in link else link[: link.index("#")]
-    if len(plain) <= _LONGEST_PLAIN and _PATH.fullmatch(plain):
-        return Url.trusted(origin + plain)
-    return _parsed(link, f"{origin}/")
-
-
-def _absolute(link: str) -> Url | None:
-    plain = link if "#" not in link else link[: link.index("#")]
-    if len(plain) <= _LONGEST_PLAIN and (absolute := _ABSOLUTE.fullmatch(plain)) and _is_as_written(absolute[1]):
-        return Url.trusted(plain)
-    return _parsed(link, None)
-
-
-# The pages of a site lead to the same places.
-_on: Final = lru_cache(maxsize=_MOST_KEPT)(_of_origin)
-_anywhere: Final = lru_cache(maxsize=_MOST_KEPT)(_absolute)
-
-
-def _parsed(link: str, base: str | None) -> Url | None:
+def _parsed(link: str, base: str) -> Url | None:
     bare = link.strip(_ABOUT)
     if not bare or bare[0] == "#" or _OTHER_SCHEME.match(bare):
         return None

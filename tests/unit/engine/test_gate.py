@@ -58,7 +58,7 @@ def test_links_become_tasks_one_step_further_and_later() -> None:
     assert found.tasks == [
         Task(Url(f"http://example.com/{name}"), 2, -2, Origin.LINK, parent=SEED) for name in ("a", "b")
     ]
-    assert len(found.hashes) == 2
+    assert len(set(found.hashes)) == 4  # of each the URL, and the link as it is written
 
 
 def test_what_is_refused_goes_into_the_ledger_with_who_and_why() -> None:
@@ -266,4 +266,42 @@ def test_what_other_rules_refuse_is_refused_wherever_it_stands() -> None:
     found = gate.read_answer(TASK, Answer(SEED, b"<a href=/private/x>x</a>"), AT)
 
     assert found.refused == [(Url("http://example.com/private/x"), Reason.OUT_OF_SCOPE)]
-    assert len(found.hashes) == 1
+    assert len(found.hashes) == 2
+
+
+# Links that are known as they are written.
+
+
+@pytest.mark.parametrize("shows_links", [True, False])
+def test_a_known_link_is_counted_and_shown_only_to_who_wants_to_see_it(*, shows_links: bool) -> None:
+    gate = Gate(gate_rules(settings_of(scope="domain"), [SEED]), Identity(1), shows_links=shows_links)
+    gate.remember(gate.read(TASK, haul_of("<a href=/a>a</a><a href=b>b</a>"), AT).hashes)
+
+    found = gate.read(TASK, haul_of("<a href=/a>a</a><a href=b#part>b</a><a href=mailto:x@y>x</a><a href=/c>c</a>"), AT)
+
+    assert urls(found) == ["http://example.com/c"]
+    assert found.links == 3
+    shown = ["a", "b", "c"] if shows_links else ["c"]
+    assert found.facts.links == tuple(Url(f"http://example.com/{name}") for name in shown)
+
+
+def test_a_link_is_not_known_before_the_frontier_has_what_it_leads_to() -> None:
+    gate = gate_of()
+    page = haul_of("<a href=/a>a</a>")
+
+    assert [urls(gate.read(TASK, page, AT)) for _ in range(2)] == [["http://example.com/a"]] * 2
+
+
+def test_another_way_to_a_known_page_is_learnt_when_it_is_met() -> None:
+    gate = gate_of()
+    gate.remember(gate.read(TASK, haul_of("<a href=/a>a</a>"), AT).hashes)
+
+    met = [gate.read(TASK, haul_of("<a href=http://EXAMPLE.com/a>a</a>"), AT) for _ in range(2)]
+
+    assert [(found.tasks, found.links, len(found.facts.links)) for found in met] == [([], 1, 1), ([], 1, 0)]
+
+
+def test_what_cannot_be_text_is_no_bug() -> None:
+    found = gate_of().read(TASK, haul_of("<a href='/&#xD800;&#0;&#x110000;'>x</a>"), AT)
+
+    assert urls(found) == ["http://example.com/%EF%BF%BD%EF%BF%BD%EF%BF%BD"]

@@ -37,6 +37,7 @@ def test_a_page_tells_all_of_this() -> None:
             Url("https://example.org/other/three"),
             Url("https://other.example/frame"),
         ),
+        written=6,
         nofollow=(Url("https://example.org/paid"),),
         feeds=(Url("https://example.org/other/feed.xml"),),
         canonical=Url("https://example.org/canon"),
