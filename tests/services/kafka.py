@@ -10,7 +10,7 @@ from typing import Final, Self
 
 import pytest
 import trustme
-from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
@@ -134,7 +134,7 @@ class KafkaServer:
         try:
             found: list[Message] = []
             for number in sorted(consumer.list_topics(topic, timeout=_PATIENCE).topics[topic].partitions):
-                low, high = consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=_PATIENCE)
+                low, high = _marks(consumer, TopicPartition(topic, number))
                 if high > low:
                     consumer.assign([TopicPartition(topic, number, low)])
                     found += _read_until(consumer, high)
@@ -160,6 +160,20 @@ def _certify(ca: Path, certificate: Path) -> Path:
     written = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     certificate.write_bytes(written + b"".join(part.bytes() for part in issued.cert_chain_pems))
     return certificate
+
+
+def _marks(consumer: Consumer, part: TopicPartition) -> tuple[int, int]:
+    """The first offset and the one after the last. A consumer may hear of a topic before it hears of its parts."""
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            low, high = consumer.get_watermark_offsets(part, timeout=_PATIENCE)
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError._UNKNOWN_PARTITION or time.monotonic() > until:  # noqa: SLF001 - so it is called
+                raise
+            consumer.poll(0.05)
+        else:
+            return low, high
 
 
 def _read_until(consumer: Consumer, high: int) -> list[Message]:
