@@ -64,12 +64,12 @@ def read_page(
     """
     page = _as_text(content[:MOST_BYTES], charset)
     tags = _Tags(agent, most_links)
-    readers, links, keep = tags.readers, tags.links, tags.keep
+    links, keep = tags.links, tags.keep
     for name, written, end in heard_tags(page):
         if not name:
             keep(links, written)
-        elif name in readers:
-            readers[name](attributes_of(written))
+        elif name in _READERS:
+            _READERS[name](tags, attributes_of(written))
         elif name == "title" and not tags.in_svg and tags.title_at is None:
             tags.title_at = end
     return _facts(page, url, tags, unknown, cut=len(content) > MOST_BYTES)
@@ -116,25 +116,15 @@ class _Tags:
         self.cut = False
         self._named = frozenset({"robots", agent.lower()})
         self._room = most_links
-        self.readers: dict[str, Callable[[Mapping[str, str]], None]] = {
-            "a": self._on_anchor,
-            "area": self._on_anchor,
-            "link": self._on_link,
-            "meta": self._on_meta,
-            "iframe": self._on_frame,
-            "frame": self._on_frame,
-            "base": self._on_base,
-            "svg": self._on_svg,
-        }
 
-    def _on_anchor(self, attributes: Mapping[str, str]) -> None:
+    def on_anchor(self, attributes: Mapping[str, str]) -> None:
         href, rel = attributes.get("href"), attributes.get("rel")
         self.keep(self.nofollow if rel and "nofollow" in rel.lower().split() else self.links, href)
 
-    def _on_frame(self, attributes: Mapping[str, str]) -> None:
+    def on_frame(self, attributes: Mapping[str, str]) -> None:
         self.keep(self.links, attributes.get("src"))
 
-    def _on_link(self, attributes: Mapping[str, str]) -> None:
+    def on_link(self, attributes: Mapping[str, str]) -> None:
         href, rel = attributes.get("href"), attributes.get("rel")
         if not href or not rel:
             return
@@ -146,7 +136,7 @@ class _Tags:
         elif "alternate" in rels and attributes.get("type", "").strip().lower() in _FEEDS:
             self.keep(self.feeds, href)
 
-    def _on_meta(self, attributes: Mapping[str, str]) -> None:
+    def on_meta(self, attributes: Mapping[str, str]) -> None:
         content = attributes.get("content")
         if not content:
             return
@@ -158,11 +148,11 @@ class _Tags:
             if target:
                 self.keep(self.links, target["quoted"] or target["plain"])
 
-    def _on_base(self, attributes: Mapping[str, str]) -> None:
+    def on_base(self, attributes: Mapping[str, str]) -> None:
         if self.base is None:
             self.base = attributes.get("href")
 
-    def _on_svg(self, _attributes: Mapping[str, str]) -> None:
+    def on_svg(self, _attributes: Mapping[str, str]) -> None:
         # An image has titles of its own. What comes first decides.
         self.in_svg = True
 
@@ -181,6 +171,17 @@ class _Tags:
             self.cut = True
 
 
+# Of the class: one that held its own methods would wait for the garbage collector, with all links of its page.
+_READERS: Final[Mapping[str, Callable[[_Tags, Mapping[str, str]], None]]] = {
+    "a": _Tags.on_anchor,
+    "area": _Tags.on_anchor,
+    "link": _Tags.on_link,
+    "meta": _Tags.on_meta,
+    "iframe": _Tags.on_frame,
+    "frame": _Tags.on_frame,
+    "base": _Tags.on_base,
+    "svg": _Tags.on_svg,
+}
 _FEEDS: Final = frozenset({"application/rss+xml", "application/atom+xml", "application/rdf+xml"})
 _MOST_METAS: Final = 32
 # HTML Standard, "shared declarative refresh steps": a time, a separator, and `url=`, which may be left out.

@@ -1,5 +1,7 @@
 """A page's links, in its order and each once, and what it says of itself."""
 
+import gc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -173,3 +175,18 @@ def test_no_mutilated_page_makes_it_raise(cuts: list[tuple[int, int, bytes]]) ->
     facts = read_page(page, sniff_charset(page, None).name, HERE)
 
     assert all(link == Url(link) for link in (*facts.links, *facts.nofollow, *facts.feeds))
+
+
+def test_nothing_of_a_page_waits_for_the_garbage_collector() -> None:
+    """Thousands of pages would: fifty links each, and a look through all of them."""
+    read_page(WHOLE, "utf-8", HERE)
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(10):
+            read_page(WHOLE, "utf-8", HERE)
+        left = gc.collect()
+    finally:
+        gc.enable()
+
+    assert left == 0
