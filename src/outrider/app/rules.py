@@ -52,9 +52,9 @@ class Memory(Struct, frozen=True):
     `new_hashes` is how many the frontier gathers before it sorts them, `sites` how many are held at once.
     """
 
-    waiting_to_be_written: int = 64 * _MIB
-    database_cache: int = 64 * _MIB
-    known: int = 16 * _MIB
+    waiting_to_be_written: int = 32 * _MIB
+    database_cache: int = 32 * _MIB
+    known: int = 4 * _MIB
     robots: int = 64 * _MIB
     new_hashes: int = 131_072
     sites: int | None = None
@@ -68,9 +68,9 @@ def memory_of(settings: Settings, workers: int) -> Memory:
     share = (settings.max_memory - _BARE_SUPERVISOR) // workers
     free = max(share - _BARE_WORKER, 16 * _MIB)
     return Memory(
-        waiting_to_be_written=min(free // 8, 64 * _MIB),
-        database_cache=min(free // 8, 64 * _MIB),
-        known=min(free // 10, 64 * _MIB),
+        waiting_to_be_written=min(free // 8, 32 * _MIB),
+        database_cache=min(free // 8, 32 * _MIB),
+        known=min(free // 40, 16 * _MIB),
         robots=min(free // 12, 64 * _MIB),
         new_hashes=min(max(free // 4_096, 4_096), 131_072),
         sites=max(free // _ONE_SITE, 8),
