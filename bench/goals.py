@@ -56,7 +56,7 @@ def goals(slower: Ratio, dearer: Ratio, alone: Alone) -> Iterator[Goal]:
         yield Goal(f"at least {rate:,} pages/s of 35 KB, {words}", told, reached >= rate)
     rows = growth(alone.moments, MARKS)
     share = rows[-1].rate / rows[0].rate
-    told = f"{share:.0%} (the last 50,000 by the first); by CPU a page {rows[0].cpu / rows[-1].cpu:.0%}"
+    told = f"{share:.0%} (the last 100,000 by the first); by CPU a page {rows[0].cpu / rows[-1].cpu:.0%}"
     yield Goal("at a million known URLs 85 % of the rate at 10,000", told, share >= 0.85)
     first, later = highest(alone.moments)
     told = f"{first / MIB:,.0f} MiB at most in it, {later / MIB:,.0f} MiB after it"
