@@ -1,8 +1,8 @@
 """What does a page propose, and what of it may enter? Extraction asks `extract`, admission asks `policy.admit`.
 
 The hottest code of a crawl: fifty links a page, of which forty-five are known. What this process has proposed lately
-is remembered by its hash, and so is every link that led there, as it was written: a known link costs one look and no
-object, and nobody asks where it leads. The frontier alone decides what is new.
+is remembered by its hash, and so are the links that led there, as they were written: a known link costs one look and
+no object, and nobody asks where it leads. The frontier alone decides what is new.
 """
 
 from collections import OrderedDict
@@ -221,7 +221,7 @@ class Gate:
         for url, way in zip(urls, led_by or repeat(NO_WAY), strict=False):
             key = xxh3_64_intdigest(url.encode(), own)
             if proposed[key & mask] == key:
-                if way != NO_WAY:
+                if way not in {NO_WAY, key}:
                     learnt.append(way)
                 continue
             refused = refusal(url, depth, rules)
@@ -232,7 +232,7 @@ class Gate:
                 found.beyond += 1
                 continue
             found.hashes.append(key)
-            if way != NO_WAY:
+            if way not in {NO_WAY, key}:
                 found.hashes.append(way)
             if refused is None:
                 found.tasks.append(Task(url, depth, -depth, origin, task.url))

@@ -1,9 +1,12 @@
-"""Two links of one way lead to one page, wherever they stand."""
+"""Two links of one way lead to one page, wherever they stand; and one that has the way of a URL leads to it."""
 
-from hypothesis import given
+import pytest
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from outrider.engine import ways as module
 from outrider.engine.ways import NO_WAY, ways
+from outrider.errors import InvalidUrl
 from outrider.extract.resolve import Base
 from outrider.model.url import Url
 
@@ -30,6 +33,26 @@ def test_one_way_leads_to_one_page(one: str, other: str, href: str) -> None:
 
     if ways(here, [href], 1) == ways(there, [href], 1) != [NO_WAY]:
         assert here.resolve(href) == there.resolve(href)
+
+
+@given(BASES, HREFS)
+@example("http://example.org/a/b", "//example.org/x")
+@example("http://example.org/a/b", "http:x")
+@example("http://example.org/a/b", "mailto:x")
+@example("http://example.org/a/b", "../x")
+def test_the_way_of_a_url_leads_to_it(page: str, href: str) -> None:
+    """Nothing is ever taken for known that is not: here a hash is the text itself."""
+    base = Base(Url(page))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "xxh3_64_intdigest", lambda text, _key: text.decode())
+        text = str(ways(base, [href], 1)[0])
+
+    try:
+        is_url = Url(text) == text
+    except InvalidUrl:
+        is_url = False
+    if is_url:
+        assert base.resolve(href) == text
 
 
 def test_it_is_as_wide_as_the_link_allows() -> None:
