@@ -49,12 +49,13 @@ _SUDDEN: Final = 24 * _MIB
 class Memory(Struct, frozen=True):
     """How one worker divides what it may use, in bytes. Beyond `most` it starts no more visits.
 
-    `new_hashes` is how many the frontier gathers before it sorts them, `sites` how many are held at once.
+    `new_hashes` is how many the frontier gathers before it sorts them, `sites` how many are held at once. A connection
+    to the database forgets its cache whenever another has written, so `database_cache` is for one act, not for later.
     """
 
     waiting_to_be_written: int = 32 * _MIB
-    database_cache: int = 32 * _MIB
-    known: int = 4 * _MIB
+    database_cache: int = 8 * _MIB
+    known: int = 8 * _MIB
     robots: int = 64 * _MIB
     new_hashes: int = 131_072
     sites: int | None = None
@@ -62,14 +63,14 @@ class Memory(Struct, frozen=True):
 
 
 def memory_of(settings: Settings, workers: int) -> Memory:
-    """Half of what is left beside the libraries is for caches, the rest for what is under way."""
+    """A part of what is left beside the libraries is for caches, the rest for what is under way."""
     if settings.max_memory is None:
         return Memory()
     share = (settings.max_memory - _BARE_SUPERVISOR) // workers
     free = max(share - _BARE_WORKER, 16 * _MIB)
     return Memory(
         waiting_to_be_written=min(free // 8, 32 * _MIB),
-        database_cache=min(free // 8, 32 * _MIB),
+        database_cache=min(free // 16, 8 * _MIB),
         known=min(free // 40, 16 * _MIB),
         robots=min(free // 12, 64 * _MIB),
         new_hashes=min(max(free // 4_096, 4_096), 131_072),

@@ -88,11 +88,10 @@ class Places(Struct, frozen=True):
 def directory_places(settings: Settings, directory: CrawlDirectory, number: int, memory: Memory) -> Places:
     home = directory.path.resolve()
     operator = quote(settings.contact or "", safe="")
+    database = f"sqlite://{quote(str(home))}/crawl.db?cache={_megabytes(memory.database_cache)}"
     return Places(
-        frontier=settings.frontier
-        or f"sqlite://{quote(str(home))}/crawl.db?cache={_megabytes(memory.database_cache)}&known={_megabytes(memory.known)}"
-        f"&recent={memory.new_hashes}",
-        records=settings.records or f"sqlite://{quote(str(home))}/crawl.db",
+        frontier=settings.frontier or f"{database}&known={_megabytes(memory.known)}&recent={memory.new_hashes}",
+        records=settings.records or database,
         contents=settings.contents
         or f"warc://{quote(str(home))}/archive?worker={number}&indexes={quote(str(home / 'indexes'), safe='')}"
         f"&agent={quote(settings.agent, safe='')}&operator={operator}",

@@ -21,8 +21,10 @@ from typing import Final, NoReturn, Self
 from msgspec import Struct
 
 from outrider.engine.messages import SocketChannel, Start
-from outrider.engine.processes import MALLOC, leave_signals, output
+from outrider.engine.processes import ARENAS, leave_signals, output
 
+_M_ARENA_MAX: Final = -8
+"""mallopt(3), for what `processes` says by the environment."""
 _WANTED: Final = b"!"
 _MANY: Final = 1 << 20
 """Descriptors, where there is no limit."""
@@ -79,7 +81,7 @@ def _live(life: Callable[[int], None], own: int) -> NoReturn:
         most = os.sysconf("SC_OPEN_MAX")
         os.closerange(own + 1, most if most > 0 else _MANY)
         if _begins(own):
-            _give_memory_back()
+            _have_few_arenas()
             life(own)
         code = 0
     except BaseException:  # noqa: BLE001 - whatever it is, this process ends here
@@ -94,14 +96,11 @@ def _flush() -> None:
     sys.stderr.flush()
 
 
-def _give_memory_back() -> None:
-    """What `processes` says by the environment."""
+def _have_few_arenas() -> None:
     import ctypes  # noqa: PLC0415 - in this process only
 
     with suppress(AttributeError, OSError):  # not glibc
-        mallopt = ctypes.CDLL(None).mallopt
-        for number, value in MALLOC.values():
-            mallopt(number, value)
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, ARENAS)
 
 
 def _begins(own: int) -> bool:

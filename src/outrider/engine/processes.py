@@ -12,14 +12,8 @@ from typing import IO, Final, Self
 from outrider.engine.messages import SocketChannel, Start
 
 MODULE: Final = "outrider.app.worker_process"
-MALLOC: Final = {
-    # An arena for each thread keeps what others could use, and a worker has a thread for each store.
-    "MALLOC_ARENA_MAX": (-8, 2),
-    # What a batch took goes back at once. Left alone, both bounds grow with whatever was large once, to 64 MB.
-    "MALLOC_MMAP_THRESHOLD_": (-3, 1 << 20),
-    "MALLOC_TRIM_THRESHOLD_": (-1, 4 << 20),
-}
-"""For glibc: the variable, the number by which mallopt(3) knows it, and what it is to be."""
+ARENAS: Final = 2
+"""For glibc: an arena for each thread keeps what others could use, and a worker has a thread for each store."""
 
 
 class Process:
@@ -45,7 +39,7 @@ class Process:
                     MODULE,
                     str(theirs.fileno()),
                     pass_fds=[theirs.fileno()],
-                    env={**os.environ, **{name: str(value) for name, (_, value) in MALLOC.items()}},
+                    env={**os.environ, "MALLOC_ARENA_MAX": str(ARENAS)},
                     stdin=asyncio.subprocess.DEVNULL,
                     stdout=stderr,
                     stderr=stderr,
