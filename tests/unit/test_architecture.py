@@ -1,6 +1,7 @@
 """The folder is the architecture: imports point one way, and the heart touches no clock, no luck, no I/O."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -87,3 +88,20 @@ def test_no_file_is_longer_than_the_wall() -> None:
     long = {str(path.relative_to(SOURCE)): lines for path in modules() if (lines := path.read_text().count("\n")) > 400}
 
     assert long == {}
+
+
+POSSESSIVE_GROUP = re.compile(r"\)\s*(?:[*+?]|\{[0-9,]+\})\+")
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_no_regular_expression_repeats_a_group_possessively(path: Path) -> None:
+    """Python 3.11.0 to 3.11.4, which Debian 12 has, matches `(?:…)*+` wrongly and finds no link in any page
+    (python/cpython#106052 and #100061). `(?>(?:…)*)` means the same, and is what later versions make of it.
+    """
+    texts = [
+        node.value if isinstance(node.value, str) else node.value.decode("latin-1")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
+    ]
+
+    assert [text for text in texts if POSSESSIVE_GROUP.search(text)] == []

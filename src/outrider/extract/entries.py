@@ -29,8 +29,8 @@ _MEMBERS: Final = 64
 _ROOT_WITHIN: Final = 8_192
 _GZIP: Final = b"\x1f\x8b"
 _ROOT: Final = re.compile(
-    rb"(?:[\t\n\r ]++|<\?.*?\?>|<!--.*?-->|<!doctype(?!\s++html\b)[^>\[]*+(?:\[[^\]]*+\])?+[^>]*+>)*+"
-    rb"<(?:[\w.\-]++:)?+([\w.\-]++)",
+    rb"(?>(?:[\t\n\r ]++|<\?.*?\?>|<!--.*?-->|<!doctype(?!\s++html\b)[^>\[]*+(?>(?:\[[^\]]*+\])?)[^>]*+>)*)"
+    rb"<(?>(?:[\w.\-]++:)?)([\w.\-]++)",
     re.DOTALL | re.IGNORECASE,
 )
 _STRAY: Final = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});)")

@@ -186,7 +186,7 @@ _FEEDS: Final = frozenset({"application/rss+xml", "application/atom+xml", "appli
 _MOST_METAS: Final = 32
 # HTML Standard, "shared declarative refresh steps": a time, a separator, and `url=`, which may be left out.
 _REFRESH: Final = re.compile(
-    r"""\s*+[0-9.]++(?:\s*+[;,]\s*+|\s++)(?:url\s*+=\s*+)?+(?:["'](?P<quoted>[^"']+)|(?P<plain>[^\s"'].*))""",
+    r"""\s*+[0-9.]++(?:\s*+[;,]\s*+|\s++)(?>(?:url\s*+=\s*+)?)(?:["'](?P<quoted>[^"']+)|(?P<plain>[^\s"'].*))""",
     re.IGNORECASE | re.DOTALL,
 )
 _TITLE_ENDS: Final = re.compile(r"</title", re.IGNORECASE)

@@ -19,14 +19,14 @@ _LONGEST_PLAIN: Final = 2_000
 """Longer ones are rare, and go the whole way with its own limit."""
 
 # Characters that mean themselves in a path and in a query. A segment that could be `.` or `..` is not plain.
-_SAFE: Final = r"A-Za-z0-9_~!$&()*+,;=@.%\-"
+_SAFE: Final = r"A-Za-z0-9_~!$&(),;=@.%*+\-"
 _NO_DOTS: Final = r"(?!\.|%2[Ee])"
 _QUERY: Final = rf"(?:\?[{_SAFE}:/?]*+)?"
-_REST: Final = rf"(?:/{_NO_DOTS}[{_SAFE}:]*+)*+"
+_REST: Final = rf"(?>(?:/{_NO_DOTS}[{_SAFE}:]*+)*)"
 _PATH: Final = re.compile(rf"/(?!/){_NO_DOTS}[{_SAFE}:]*+{_REST}{_QUERY}")
-_ABSOLUTE: Final = re.compile(rf"(https?://[a-z0-9.\-]++(?::[1-9][0-9]*+)?+)/{_NO_DOTS}[{_SAFE}:]*+{_REST}{_QUERY}")
+_ABSOLUTE: Final = re.compile(rf"(https?://[a-z0-9.\-]++(?>(?::[1-9][0-9]*+)?))/{_NO_DOTS}[{_SAFE}:]*+{_REST}{_QUERY}")
 # Without a colon anywhere: what stands before one could be a scheme.
-_RELATIVE: Final = re.compile(rf"{_NO_DOTS}[{_SAFE}]++(?:/{_NO_DOTS}[{_SAFE}]*+)*+(?:\?[{_SAFE}/?]*+)?")
+_RELATIVE: Final = re.compile(rf"{_NO_DOTS}[{_SAFE}]++(?>(?:/{_NO_DOTS}[{_SAFE}]*+)*)(?:\?[{_SAFE}/?]*+)?")
 _OTHER_SCHEME: Final = re.compile(r"(?!https?:)[a-z][a-z0-9+.\-]*:", re.IGNORECASE)
 
 

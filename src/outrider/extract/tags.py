@@ -3,7 +3,8 @@
 It splits a page as the tokenizer of the HTML Standard (13.2.5) does, and builds no tree: what is inside a comment, a
 script or a quoted value is no tag, and what is open or misnested does not matter. Trees are where pages can be made to
 cost the square of their length. The regular expressions below give nothing back that they have taken (all repetition is
-possessive), and where the page ends inside of something, they take all of it: each character is read a few times.
+possessive or in an atomic group), and where the page ends inside of something, they take all of it: each character is
+read a few times.
 
 One match runs over everything up to the next tag that is heard, so that the others cost no step of Python.
 """
@@ -51,22 +52,21 @@ _UNQUOTED: Final = rf"[^{_SPACE}>\"'][^{_SPACE}>]*+"
 _NAME: Final = rf"[^{_SPACE}/>][^{_SPACE}/>=]*+"
 _IS: Final = rf"[{_SPACE}]*+=[{_SPACE}]*+"
 # Most attributes are written like this, and read in half the time.
-_USUAL: Final = rf"(?: [a-z\-]++=(?:{_QUOTED}))*+"
-_ANY: Final = (
-    rf"""(?:[{_SPACE}/]*+{_NAME}(?:{_IS}(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|{_UNQUOTED}|(?=>)))?+)*+[{_SPACE}/]*+"""
-)
+_USUAL: Final = rf"(?>(?: [a-z\-]++=(?:{_QUOTED}))*)"
+_VALUE: Final = rf"""(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|{_UNQUOTED}|(?=>))"""
+_ANY: Final = rf"(?>(?:[{_SPACE}/]*+{_NAME}(?>(?:{_IS}{_VALUE})?))*)[{_SPACE}/]*+"
 _UNHEARD: Final = (
     # A tag, opening or closing,
     rf"[b-zB-Z]>|(?:/[A-Za-z]|{_none_of(_HEARD)})[^{_SPACE}/>]*+(?:>|{_USUAL}>|{_ANY}(?:>|\Z))"
     # a comment,
-    r"|!--(?:-?>|(?:[^\-]++|-(?!-!?>))*+(?:--!?>|\Z))"
+    r"|!--(?:-?>|(?>(?:[^\-]++|-(?!-!?>))*)(?:--!?>|\Z))"
     # something that is taken for one, such as <!doctype html>, or a bracket that is text.
     r"|[!?/][^>]*+(?:>|\Z)|(?![A-Za-z!?/])"
 )
-_NO_REL: Final = rf"(?: (?!href=|rel=)[a-z\-]++=(?:{_QUOTED}))*+"
+_NO_REL: Final = rf"(?>(?: (?!href=|rel=)[a-z\-]++=(?:{_QUOTED}))*)"
 _LINK: Final = rf"""a{_NO_REL} href=(?:"([^"&]*+)"|'([^'&]*+)'){_NO_REL}>"""
-_NEXT: Final = re.compile(rf"[^<]*+(?:<(?:{_UNHEARD})[^<]*+)*+<(?:{_LINK}|({_one_of(_HEARD)})({_USUAL}{_ANY})>)")
-_ATTRIBUTE: Final = re.compile(rf"""({_NAME})(?:{_IS}(?:"([^"]*+)"|'([^']*+)'|({_UNQUOTED})|))?+""")
+_NEXT: Final = re.compile(rf"[^<]*+(?>(?:<(?:{_UNHEARD})[^<]*+)*)<(?:{_LINK}|({_one_of(_HEARD)})({_USUAL}{_ANY})>)")
+_ATTRIBUTE: Final = re.compile(rf"""({_NAME})(?>(?:{_IS}(?:"([^"]*+)"|'([^']*+)'|({_UNQUOTED})|))?)""")
 _ENDS: Final = {name: re.compile(rf"</{name}(?=[{_SPACE}/>])", re.IGNORECASE) for name in _RAW}
 _SCRIPT: Final = re.compile(rf"<!--|-->|</?script(?=[{_SPACE}/>])", re.IGNORECASE)
 _REFERENCE: Final = re.compile(r"&(?:#([0-9]++|[xX][0-9A-Fa-f]++);?|([A-Za-z0-9]++)(;|(?!=)))")
