@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
 
 from msgspec import Struct
 
@@ -115,8 +114,8 @@ async def known_records(sources: Sources) -> AsyncIterator[Records]:
 
 async def _beside(frontier: str) -> str:
     """Records live in the frontier's own database, or nobody said where: then the ledger alone can speak."""
-    parts = urlsplit(frontier)
-    if parts.scheme not in RECORDS or parts.scheme == "memory":
+    scheme = frontier.partition(":")[0]
+    if scheme not in RECORDS or scheme == "memory":
         return "none:"
     try:
         async with open_records(frontier, create=False):

@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from math import ceil
 from typing import Final
-from urllib.parse import urlsplit, urlunsplit
 
 from msgspec import Struct
 from msgspec.json import encode
@@ -85,7 +84,7 @@ def service_places(loaded: Loaded) -> ServicePlaces:
 
 
 def _without_options(url: str) -> str:
-    return urlunsplit(urlsplit(url)._replace(query=""))
+    return url.partition("?")[0]
 
 
 def _with_ttl(url: str, seconds: float) -> str:

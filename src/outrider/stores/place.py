@@ -2,12 +2,13 @@
 
 import re
 from typing import Final
-from urllib.parse import parse_qsl, quote, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 
 from outrider.errors import ConfigError
 
 _PASSWORD: Final = re.compile(r":.*@", re.DOTALL)
 """Greedy: rather a host too much is hidden than a part of a password that holds an @ or a / is shown."""
+_AUTHORITY: Final = re.compile(r"[^/?#]*")
 
 
 class Place:
@@ -19,16 +20,16 @@ class Place:
 
     def __init__(self, url: str, *, must_exist: bool = False) -> None:
         try:
-            parts = urlsplit(url)
-            self.hosts = tuple(map(_host_and_port, parts.netloc.rpartition("@")[2].split(",")))
+            authority, parts = _split(url)
+            who, _, hosts = authority.rpartition("@")
+            self.hosts = tuple(map(_host_and_port, hosts.split(",")))
         except ValueError as error:
             # What the parser complains about may be a part of the password, so it is not quoted.
             raise ConfigError(f"{_hidden(url)!r} is not a store URL: its host or port cannot be read") from error
         self.url = url
         self.must_exist = must_exist
         self.scheme = parts.scheme
-        self.user = unquote(parts.username or "")
-        self.password = unquote(parts.password or "")
+        self.user, self.password = map(unquote, who.partition(":")[::2])
         self.path = unquote(parts.path)
         self._options = dict(parse_qsl(parts.query, keep_blank_values=True))
         self._known: list[str] = []
@@ -73,6 +74,13 @@ class Place:
             raise ConfigError(f"{self}: no such option: {', '.join(sorted(self._options))}; {known}")
 
 
+def _split(url: str) -> tuple[str, SplitResult]:
+    """The authority, and all else. `urlsplit` takes no address in brackets among several hosts, since some versions."""
+    scheme, separator, rest = url.partition("://")
+    authority = _AUTHORITY.match(rest)[0] if separator else ""  # type: ignore[index]  # it matches everything
+    return authority, urlsplit(scheme + separator + rest[len(authority) :])
+
+
 def _host_and_port(text: str) -> tuple[str, int | None]:
     parts = urlsplit(f"//{text}")
     return parts.hostname or "", parts.port
@@ -80,7 +88,7 @@ def _host_and_port(text: str) -> tuple[str, int | None]:
 
 def with_option(url: str, name: str, value: str) -> str:
     """The same place with an option that it does not have yet: its own wins."""
-    query = urlsplit(url).query
+    query = _split(url)[1].query
     if any(part.partition("=")[0] == name for part in query.split("&")):
         return url
     return f"{url}{'&' if query else '?'}{name}={quote(value, safe='')}"

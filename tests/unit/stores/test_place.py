@@ -4,7 +4,7 @@ import pytest
 
 from outrider.errors import ConfigError
 from outrider.ports import FrontierRules
-from outrider.stores.place import Place
+from outrider.stores.place import Place, with_option
 from outrider.stores.registry import open_frontier
 
 
@@ -58,6 +58,7 @@ def test_a_cluster_is_named_by_several_hosts() -> None:
 
     assert place.hosts == (("a.example", 1), ("b.example", None), ("::1", 3))
     assert (place.user, place.password, place.path) == ("me", "s,cret", "/pages")
+    assert with_option(place.url, "group", "a b") == f"{place.url}?group=a%20b"
     assert str(place) == "kafka://me:***@a.example:1,b.example,[::1]:3/pages"
 
 
