@@ -8,7 +8,7 @@ import re
 import shlex
 import tomllib
 from collections.abc import Iterator
-from importlib.metadata import distribution
+from importlib.metadata import distribution, distributions
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +17,7 @@ import pytest
 import yaml
 from msgspec import Struct
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from typer.core import TyperGroup
 from typer.main import get_command
@@ -31,9 +32,16 @@ DOCKERFILE: Final = (ROOT / "Dockerfile").read_text()
 COMPOSE: Final = yaml.safe_load((ROOT / "compose.yaml").read_text())
 MANIFESTS: Final = sorted((ROOT / "deploy" / "kubernetes").glob("*.yaml"))
 FILES: Final = sorted([*ROOT.glob("*.yaml"), *(ROOT / "deploy").rglob("*.y*ml")])
+PINNED: Final = {
+    canonicalize_name(name): version
+    for path in (ROOT / "requirements").glob("*.txt")
+    for name, version in re.findall(r"^([\w.-]+)==(.+)", path.read_text(), re.MULTILINE)
+}
 OURS: Final = ("worker", "extract", "schedule")
 PORT: Final = int((settings_of().metrics_address or "").rpartition(":")[2])
 UID: Final = 10001
+OLDEST: Final = "3.11.0"
+"""Of all Pythons that pyproject.toml takes."""
 LAST_WORDS: Final = 5.0
 """What a worker may take after drain_limit, before it is killed."""
 
@@ -331,10 +339,17 @@ def test_all_that_is_copied_is_there_and_let_through() -> None:
 
 def test_everything_that_is_installed_is_pinned() -> None:
     """Both files are constraints: what neither names would come in whatever version there is on that day."""
-    text = "".join((ROOT / "requirements" / name).read_text() for name in ("base.txt", "dev.txt"))
-    pinned = {canonicalize_name(name) for name in re.findall(r"^([\w.-]+)==", text, re.MULTILINE)}
+    assert closure({"service", "postgres"}) - set(PINNED) == set()
 
-    assert closure({"service", "postgres"}) - pinned == set()
+
+def test_every_pin_can_be_installed_with_the_oldest_python_we_take() -> None:
+    """Debian 12 has 3.11.2: a package may well ask for a later 3.11."""
+    installed = {
+        canonicalize_name(one.name): (one.version, one.metadata["Requires-Python"] or "") for one in distributions()
+    }
+
+    assert {name for name, version in PINNED.items() if installed[name][0] != version} == set(), "install them anew"
+    assert {name for name in PINNED if not SpecifierSet(installed[name][1]).contains(OLDEST)} == set()
 
 
 def closure(extras: set[str]) -> set[str]:
@@ -353,12 +368,14 @@ def closure(extras: set[str]) -> set[str]:
             todo += [Requirement(line) for extra in wanted for line in project["optional-dependencies"][extra]]
             continue
         below = [Requirement(line) for line in distribution(name).requires or []]
-        todo += [
-            each
-            for each in below
-            if each.marker is None or any(each.marker.evaluate({"extra": extra}) for extra in wanted | {""})
-        ]
+        todo += [each for each in below if each.marker is None or any(map(each.marker.evaluate, asked_about(wanted)))]
     return {name for name, _ in found} - {"outrider"}
+
+
+def asked_about(extras: frozenset[str]) -> list[dict[str, str]]:
+    """What a marker may be asked about: each of the extras, with this Python and with the oldest."""
+    oldest = {"python_version": "3.11", "python_full_version": OLDEST}
+    return [{"extra": extra, **python} for extra in extras | {""} for python in (oldest, {})]
 
 
 # Kubernetes
