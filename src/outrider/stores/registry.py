@@ -80,12 +80,14 @@ def open_frontier(
 
 def backend_for(place: Place, kind: str, ours: Mapping[str, str], group: str) -> object:
     """What the place's scheme names: in our table, else by an entry point of `group`. Raises as `open_frontier`."""
-    theirs = {point.name: point.value for point in entry_points(group=group)}
-    known = {**theirs, **ours}
-    if place.scheme not in known:
-        schemes = ", ".join(f"{scheme}:" for scheme in sorted(known))
-        raise ConfigError(f"{place}: no {kind} is named by {place.scheme or 'nothing'}:; there are {schemes}")
-    module, _, name = known[place.scheme].partition(":")
+    named = ours.get(place.scheme)
+    if named is None:  # only then: to find entry points, every package that is installed is looked at
+        theirs = {point.name: point.value for point in entry_points(group=group)}
+        named = theirs.get(place.scheme)
+        if named is None:
+            schemes = ", ".join(f"{scheme}:" for scheme in sorted({*ours, *theirs}))
+            raise ConfigError(f"{place}: no {kind} is named by {place.scheme or 'nothing'}:; there are {schemes}")
+    module, _, name = named.partition(":")
     with drivers_for(place):
         backend: object = getattr(import_module(module), name)
         return backend
