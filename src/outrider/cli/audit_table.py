@@ -9,8 +9,8 @@ from typing import Final
 
 from rich.text import Text
 
-from outrider.cli.terminal import GAP, hanging, shortened, visible
-from outrider.observe.words import counted
+from outrider.cli.terminal import GAP, hanging, shortened
+from outrider.observe.words import counted, visible
 from outrider.ops.audit import Report, SiteLine, Violation
 from outrider.ops.audit.moments import moment
 

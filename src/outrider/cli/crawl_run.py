@@ -17,7 +17,7 @@ from outrider.app.directory import CrawlDirectory
 from outrider.app.seeds import all_refused
 from outrider.app.worker_process import live
 from outrider.cli.exit_codes import ExitCode
-from outrider.cli.terminal import say
+from outrider.cli.saying import say
 from outrider.engine.finish import Finish
 from outrider.engine.forked import Prepared, prepared_workers
 from outrider.errors import ConfigError, OutriderError, StoreError

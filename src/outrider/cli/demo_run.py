@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 
 from outrider.app.directory import CrawlDirectory
 from outrider.cli.crawl_run import code_of_end, crawl_and_watch, files_of
-from outrider.cli.terminal import say
+from outrider.cli.saying import say
 from outrider.loop import run
 from outrider.model.progress import Progress
 from outrider.model.url import Url

@@ -12,11 +12,11 @@ from typing import Final, TypeAlias
 from rich.cells import cell_len
 from rich.text import Text
 
-from outrider.cli.terminal import GAP, hanging, shortened, visible
+from outrider.cli.terminal import GAP, hanging, shortened
 from outrider.cli.why_visits import visit_rows
 from outrider.model.reason import Reason
 from outrider.model.record import HttpHeaders, Record
-from outrider.observe.words import counted, moment
+from outrider.observe.words import counted, moment, visible
 from outrider.ops.dead_letters import Count, Letter
 from outrider.ops.meaning import meaning
 from outrider.ops.story import Story

@@ -9,10 +9,10 @@ import typer
 from msgspec import Struct
 
 from outrider.cli.exit_codes import ExitCode
-from outrider.cli.terminal import visible
 from outrider.cli.whole_file import STDOUT, output_to
 from outrider.errors import ConfigError
 from outrider.model.record import PageFilter
+from outrider.observe.words import visible
 from outrider.ops.export.cdxj import merged_index
 from outrider.ops.export.evidence import DECISIONS, EVIDENCE, decisions, facts
 from outrider.ops.export.links import EDGES, Unread, edges

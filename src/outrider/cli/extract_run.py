@@ -14,7 +14,7 @@ from msgspec.structs import asdict
 from outrider.app.extract import ExtractPlaces, extract_places, open_extractor
 from outrider.cli.crawl_run import say_as_json
 from outrider.cli.exit_codes import ExitCode
-from outrider.cli.terminal import say
+from outrider.cli.saying import say
 from outrider.cli.waiting import opened_when_possible
 from outrider.clock import SystemClock
 from outrider.engine.extractor import ExtractCounts, Extractor

@@ -47,7 +47,8 @@ def fetch(  # noqa: PLR0913 - one argument for each option
     """Visit one URL and tell everything about it: robots.txt, redirects, retries, timings, content."""
     # Late, as in options: the HTTP client and rich take longer to load than the help to print.
     from outrider.cli.body_file import check_target, write_body  # noqa: PLC0415
-    from outrider.cli.terminal import say, waiting  # noqa: PLC0415
+    from outrider.cli.saying import say  # noqa: PLC0415
+    from outrider.cli.terminal import waiting  # noqa: PLC0415
     from outrider.cli.verdict import amount, exit_code  # noqa: PLC0415
     from outrider.loop import run  # noqa: PLC0415
 

@@ -185,7 +185,7 @@ def _print_report(report: "Report", *, dry_run: bool = False) -> int:
 
 
 def _print_statistics(done: "Statistics", source: str, *, dry_run: bool) -> int:
-    from outrider.cli.terminal import visible  # noqa: PLC0415 - late, as in options
+    from outrider.observe.words import visible  # noqa: PLC0415 - late, as in options
     from outrider.stores.place import Place  # noqa: PLC0415 - the same
 
     for complaint in done.complaints:

@@ -9,8 +9,9 @@ from typing import Final
 from rich.cells import cell_len
 from rich.text import Text
 
-from outrider.cli.terminal import GAP, labelled, shortened, visible
+from outrider.cli.terminal import GAP, labelled, shortened
 from outrider.model.record import Decision, Page, PageStatus, Record
+from outrider.observe.words import visible
 
 _CODE: Final = 4
 _SIZE: Final = 8

@@ -9,8 +9,8 @@ from rich.text import Text
 
 from outrider.app.plan import Changed
 from outrider.cli.document import dumped
-from outrider.cli.terminal import GAP, hanging, labelled, shortened, visible
-from outrider.observe.words import counted
+from outrider.cli.terminal import GAP, hanging, labelled, shortened
+from outrider.observe.words import counted, visible
 from outrider.ops.plan import Group, Kind, Notes, Plan
 from outrider.ops.plan_apply import Applied
 

@@ -6,7 +6,7 @@ from msgspec import Struct
 from rich.text import Text
 
 from outrider.cli.exit_codes import ExitCode
-from outrider.cli.terminal import labelled, visible
+from outrider.cli.terminal import labelled
 from outrider.cli.timeline import digest_shown, robots_verdict
 from outrider.cli.verdict import amount, because, status_named
 from outrider.fetch.robots_txt import Judged
@@ -14,6 +14,7 @@ from outrider.model.outcome import Failure
 from outrider.model.reason import Reason
 from outrider.model.robots import RobotsStatus, RobotsVerdict
 from outrider.model.url import Url
+from outrider.observe.words import visible
 from outrider.policy.robots import RobotsRules, parse, verdict
 
 

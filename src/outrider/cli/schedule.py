@@ -61,8 +61,8 @@ def schedule(  # noqa: PLR0913 - one argument for each option
     from outrider.app.schedule import Target  # noqa: PLC0415 - late, as in options
     from outrider.app.sources import read_schedule  # noqa: PLC0415 - the same
     from outrider.cli.crawl_run import say_as_json  # noqa: PLC0415 - the same
+    from outrider.cli.saying import say  # noqa: PLC0415 - the same
     from outrider.cli.schedule_run import How, print_forecast, run_schedule  # noqa: PLC0415 - the same
-    from outrider.cli.terminal import say  # noqa: PLC0415 - the same
 
     form = log_format_of(log_format)
     if frontier is not None and (queue is not None or redis is not None):

@@ -12,14 +12,14 @@ import typer
 from outrider.app.schedule import Target, next_turns, open_scheduler, reader_of
 from outrider.app.sources import Schedule, read_schedule
 from outrider.cli.exit_codes import ExitCode
-from outrider.cli.terminal import say, visible
+from outrider.cli.saying import say
 from outrider.clock import SystemClock
 from outrider.engine.schedule import ScheduleCounts, Scheduler
 from outrider.errors import OutriderError, StoreError
 from outrider.loop import run
 from outrider.observe.endpoint import Pulse, Watch, serve
 from outrider.observe.exposition import schedule_exposition
-from outrider.observe.words import counted, duration, moment
+from outrider.observe.words import counted, duration, moment, visible
 from outrider.policy.schedule import Due, forecast
 
 _SHOWN: Final = 10

@@ -11,8 +11,8 @@ import typer
 
 from outrider.app.serve import Door, View, serve_view
 from outrider.cli.exit_codes import ExitCode
-from outrider.cli.terminal import visible
 from outrider.loop import run
+from outrider.observe.words import visible
 from outrider.settings import Loaded
 
 

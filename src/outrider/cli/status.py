@@ -67,9 +67,9 @@ def _document(progress: "Progress", running: Running, folder: Path, written: "St
 
 
 def _print(progress: "Progress", running: Running, folder: Path, written: "Status | None") -> None:
-    from outrider.cli.terminal import visible  # noqa: PLC0415 - late, as in options
     from outrider.observe.progress import screen  # noqa: PLC0415 - the same
     from outrider.observe.summary import WIDTH, summary_lines  # noqa: PLC0415 - the same
+    from outrider.observe.words import visible  # noqa: PLC0415 - late, as in options
 
     if running is False:
         lines = summary_lines(progress, _files(folder))

@@ -1,7 +1,7 @@
 """What may reach a terminal, and how does it fit? Nothing from the web is printed before it went through here.
 
 A title, a header or a Location may hold escape sequences that repaint a screen, and characters that turn the direction
-of writing: `visible` spells them out. Widths are cells, of which a Chinese character takes two.
+of writing: `words.visible` spells them out. Widths are cells, of which a Chinese character takes two.
 """
 
 import io
@@ -14,6 +14,8 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
+from outrider.observe.words import visible
+
 WIDEST: Final = 100
 """A line longer than this is hard to read, however wide the terminal."""
 NARROWEST: Final = 40
@@ -21,13 +23,6 @@ GAP: Final = "  "
 
 _RULER: Final = Console(file=io.StringIO(), width=WIDEST)
 _ASCII: Final = str.maketrans({"━": "=", "→": ">", "·": "-", "…": "~"})  # one for one, so that columns stay
-
-
-def visible(text: str) -> str:
-    """The text, with every character that is not plainly printable spelled as its escape."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def shortened(text: str, width: int) -> str:
@@ -86,8 +81,3 @@ def waiting(sentence: str) -> Iterator[None]:
     console = Console(stderr=True)
     with console.status(Text(shortened(sentence, page_width(console) - len(GAP)))):
         yield
-
-
-def say(sentence: str) -> None:
-    """To the person, beside the output: on the error output, as every message of ours."""
-    sys.stderr.write(f"outrider: {visible(sentence)}\n")

@@ -12,13 +12,14 @@ from msgspec import Struct
 from rich.text import Text
 
 from outrider.cli.exit_codes import ExitCode
-from outrider.cli.terminal import GAP, hanging, labelled, shortened, visible
+from outrider.cli.terminal import GAP, hanging, labelled, shortened
 from outrider.cli.verdict import amount, because, counted, exit_code, sentence, status_named, way_out
 from outrider.client import Fetch
 from outrider.model.outcome import Fetched, Hop, NotModified, Skipped, Timing, Try, Validators, Visit
 from outrider.model.reason import Family
 from outrider.model.robots import RobotsBasis, RobotsVerdict
 from outrider.model.url import Url
+from outrider.observe.words import visible
 
 _INDENT: Final = 3
 _HEADER: Final = _INDENT + len("content-encoding:") + len(GAP)

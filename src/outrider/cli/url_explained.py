@@ -7,10 +7,11 @@ from ada_url import idna_to_unicode
 from msgspec import Struct
 from rich.text import Text
 
-from outrider.cli.terminal import GAP, labelled, shortened, visible
+from outrider.cli.terminal import GAP, labelled, shortened
 from outrider.cli.url_changes import Change, changes, identity_changes, without_password
 from outrider.model.identity import Identity
 from outrider.model.url import Url
+from outrider.observe.words import visible
 
 _HASH_NOTE: Final = "xxh3 of the key with seed 0; a crawl draws a secret seed of its own"
 

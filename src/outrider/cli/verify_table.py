@@ -8,8 +8,8 @@ from typing import Final
 
 from rich.text import Text
 
-from outrider.cli.terminal import GAP, hanging, visible
-from outrider.observe.words import counted
+from outrider.cli.terminal import GAP, hanging
+from outrider.observe.words import counted, visible
 from outrider.ops.verify import Finding, Remark, Report
 
 _NAME: Final = 15

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 from rich.text import Text
 
-from outrider.cli.terminal import GAP, hanging, visible
+from outrider.cli.terminal import GAP, hanging
 from outrider.cli.url_changes import Change, changes, without_password
 from outrider.cli.why_visits import robots_rows, visit_rows
 from outrider.model.ledger import State
@@ -17,7 +17,7 @@ from outrider.model.order import SiteOrder
 from outrider.model.reason import Family
 from outrider.model.record import Decision
 from outrider.model.site import BreakerState
-from outrider.observe.words import counted, duration, moment
+from outrider.observe.words import counted, duration, moment, visible
 from outrider.ops.meaning import meaning
 from outrider.ops.story import Ancestor, Discovery, Knowledge, Prospect, Standing, Story
 from outrider.policy.admit_explained import Ruling

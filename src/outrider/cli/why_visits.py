@@ -5,7 +5,6 @@ from typing import Final, TypeAlias, TypeVar
 
 from rich.text import Text
 
-from outrider.cli.terminal import visible
 from outrider.cli.timeline import digest_shown
 from outrider.cli.verdict import status_named
 from outrider.model.event import RequestRetried
@@ -19,7 +18,7 @@ from outrider.model.record import (
     RedirectChain,
     RobotsCheck,
 )
-from outrider.observe.words import counted, duration, size
+from outrider.observe.words import counted, duration, size, visible
 from outrider.ops.ancestry import instant
 from outrider.ops.meaning import meaning
 from outrider.ops.story import Story

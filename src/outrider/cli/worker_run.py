@@ -10,7 +10,7 @@ from typing import Final
 from outrider.app.service import Service, ServicePlaces, Sizes, open_service, service_places
 from outrider.cli.crawl_run import say_as_json
 from outrider.cli.exit_codes import ExitCode
-from outrider.cli.terminal import say
+from outrider.cli.saying import say
 from outrider.cli.waiting import opened_when_possible
 from outrider.engine.finish import Finish
 from outrider.engine.intake import Taken

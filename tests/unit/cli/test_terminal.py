@@ -6,7 +6,8 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from outrider.cli.terminal import console_on, hanging, labelled, page_width, print_lines, shortened, visible
+from outrider.cli.terminal import console_on, hanging, labelled, page_width, print_lines, shortened
+from outrider.observe.words import visible
 
 HOSTILE = [
     ("\x1b[31mred", "\\x1b[31mred"),
