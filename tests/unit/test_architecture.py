@@ -14,6 +14,7 @@ BELOW: dict[str, set[str]] = {
     "errors": set(),
     "clock": {"ports"},
     "loop": set(),
+    "garbage": set(),
     "model": {"errors"},
     "policy": {"model", "errors"},
     "ports": {"model", "errors", "policy"},

@@ -9,6 +9,7 @@ from typing import Final
 
 from outrider.app.workers import work
 from outrider.engine.processes import connected, leave_signals
+from outrider.garbage import collect_seldom
 from outrider.loop import run
 
 EVERY: Final = 10.0
@@ -16,10 +17,8 @@ EVERY: Final = 10.0
 
 
 def live(descriptor: int) -> None:
-    """From the first word of the one who watches to the last of ours. What was imported is out of the collector's way:
-    looking through it again and again costs a tenth of a busy crawl.
-    """
-    gc.set_threshold(50_000, 20, 50)
+    """From the first word of the one who watches to the last of ours."""
+    collect_seldom()
     run(_work(descriptor))
 
 

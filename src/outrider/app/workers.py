@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -42,11 +42,12 @@ from outrider.observe.memory import resident
 from outrider.policy.admit import Reach
 from outrider.ports import EventSink
 from outrider.settings import Settings, settings_of
-from outrider.stores.contents import open_contents
-from outrider.stores.events import open_events
+from outrider.stores.contents import CONTENTS, open_contents
+from outrider.stores.events import EVENTS, open_events
 from outrider.stores.letters import open_letters
-from outrider.stores.records import open_records
-from outrider.stores.registry import open_frontier
+from outrider.stores.place import Place
+from outrider.stores.records import RECORDS, open_records
+from outrider.stores.registry import FRONTIERS, backend_for, open_frontier
 
 KEEPS_NOTHING: Final = "none:"
 _LEAST_CACHE: Final = 1_048_576
@@ -97,6 +98,20 @@ def directory_places(settings: Settings, directory: CrawlDirectory, number: int,
         f"&agent={quote(settings.agent, safe='')}&operator={operator}",
         events=settings.events or f"file://{quote(str(home))}/events?worker={number}",
     )
+
+
+def load_backends(where: Places) -> None:
+    """Import what these need, for processes that are forked later. What is wrong is told when they are opened."""
+    for url, known in (
+        (where.frontier, FRONTIERS),
+        (where.records, RECORDS),
+        (where.contents, CONTENTS),
+        (where.events, EVENTS),
+    ):
+        with suppress(OutriderError):
+            place = Place(url)
+            if place.scheme in known:
+                backend_for(place, "store", known, "")
 
 
 def _megabytes(size: int) -> int:

@@ -38,6 +38,7 @@ from outrider.cli import (
 )
 from outrider.cli.exit_codes import ExitCode, code_of, is_the_machine
 from outrider.errors import OutriderError
+from outrider.garbage import collect_seldom
 
 __all__ = ["app", "main"]
 
@@ -96,6 +97,7 @@ def _have_streams() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the return value is the exit code."""
+    collect_seldom()
     _have_streams()
     try:
         result = app(arguments, prog_name="outrider", standalone_mode=False)

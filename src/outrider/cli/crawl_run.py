@@ -12,10 +12,12 @@ from typing import Final, Literal, TypeAlias
 import typer
 from msgspec.structs import replace
 
-from outrider.app.crawl import Crawling, open_crawl, worker_count
+from outrider.app.crawl import WATCHER, Crawling, open_crawl, worker_count
 from outrider.app.directory import CrawlDirectory
+from outrider.app.rules import Memory
 from outrider.app.seeds import all_refused
 from outrider.app.worker_process import live
+from outrider.app.workers import directory_places, load_backends
 from outrider.cli.exit_codes import ExitCode
 from outrider.cli.saying import say
 from outrider.engine.finish import Finish
@@ -65,6 +67,7 @@ def run_crawl(
     note = say_as_json if log_format == "json" else say
     for remark in remarks:
         note(remark)
+    load_backends(directory_places(settings, home, WATCHER, Memory()))
     with prepared_workers(worker_count(settings), live) as prepared, display_on(sys.stderr, log_format) as display:
         last = run(crawl_and_watch(settings, seeds, home, display, note, beside, prepared))
     files = files_of(settings, home)
