@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from platform import python_version
 from time import monotonic, sleep
@@ -24,6 +24,8 @@ from typing import Final
 
 from crawl_server import ADDRESS, SIZE, host_of
 from msgspec import Struct, json
+from processes import children_of, cpu_of, end_in_order
+from serving import PATIENCE, Served, serving
 
 from outrider.app.directory import CrawlDirectory
 from outrider.cli.exit_codes import ExitCode
@@ -36,10 +38,8 @@ CORES: Final = 2
 SITES: Final = 400
 PAGES: Final = 2_000
 """Of each site: more than can be fetched meanwhile."""
-PATIENCE: Final = 60.0
 SLOWEST: Final = 50
 """Pages a second below which it is not waited for."""
-_TICKS: Final = os.sysconf("SC_CLK_TCK")
 
 
 class Case(Struct, frozen=True):
@@ -94,35 +94,6 @@ class Figures(Struct, frozen=True):
         return CORES / self.cpu
 
 
-def cpu_of(pid: int) -> float:
-    """All threads of one process; nothing once it is gone."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
-    except OSError:
-        return 0.0
-    user, system = stat.rpartition(")")[2].split()[11:13]
-    return (int(user) + int(system)) / _TICKS
-
-
-def children_of(pid: int) -> list[int]:
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-@contextmanager
-def open_server(case: Case, folder: Path, sites: int = SITES, pages: int = PAGES) -> Iterator[tuple[int, int]]:
-    """Its process and its port."""
-    command = [sys.executable, str(Path(__file__).with_name("crawl_server.py")), str(sites), str(pages)]
-    command += ["--tls", str(folder)] if case.tls else []
-    command += ["--close"] if case.closes else []
-    server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)  # noqa: S603
-    try:
-        line = server.stdout.readline() if server.stdout else ""
-        yield server.pid, int(line)
-    finally:
-        server.terminate()
-        server.wait(PATIENCE)
-
-
 def command_of(case: Case, folder: Path, port: int, sites: int = SITES) -> list[str]:
     scheme = "https" if case.tls else "http"
     seeds = folder / "seeds"
@@ -135,12 +106,12 @@ def command_of(case: Case, folder: Path, port: int, sites: int = SITES) -> list[
 
 
 def measure(case: Case, folder: Path, pages: int) -> Figures:
-    with open_server(case, folder) as (server, port):
-        command = command_of(case, folder, port)
+    with serving(SITES, PAGES, folder, tls=case.tls, closes=case.closes) as web:
+        command = command_of(case, folder, web.port)
         with (folder / "said").open("wb") as said:
             crawl = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said)  # noqa: S603
         try:
-            samples = list(_samples(crawl, server, CrawlDirectory(folder / "crawl"), pages))
+            samples = list(_samples(crawl, web, CrawlDirectory(folder / "crawl"), pages))
             crawl.terminate()
             crawl.wait(PATIENCE)
         finally:
@@ -153,7 +124,7 @@ def measure(case: Case, folder: Path, pages: int) -> Figures:
     return figures_of(case, samples, files)
 
 
-def _samples(crawl: subprocess.Popen[bytes], server: int, home: CrawlDirectory, pages: int) -> Iterator[Sample]:
+def _samples(crawl: subprocess.Popen[bytes], web: Served, home: CrawlDirectory, pages: int) -> Iterator[Sample]:
     """One for each status that the crawl leaves, which is one a second, once it is under way; until it has `pages`."""
     last = -1.0
     until = monotonic() + PATIENCE + pages / SLOWEST
@@ -163,7 +134,7 @@ def _samples(crawl: subprocess.Popen[bytes], server: int, home: CrawlDirectory, 
         if progress is None or progress.at == last or progress.counts.pages < pages / 5:
             continue
         last = progress.at
-        yield Sample(progress, cpu_of(crawl.pid), sum(map(cpu_of, children_of(crawl.pid))), cpu_of(server))
+        yield Sample(progress, cpu_of(crawl.pid), sum(map(cpu_of, children_of(crawl.pid))), web.cpu())
         if progress.counts.pages >= pages:
             return
 
@@ -194,11 +165,6 @@ def show(all_figures: list[Figures]) -> None:
         failed = f"; {one.failed} failed" if one.failed else ""
         speed = f"{one.pages:8,} {one.rate:8,.0f} {one.rate / one.alone:5.0%} {one.alone:8,.0f}"
         print(f"{one.case.name:12} {speed} {costs}  {one.files:7,}  {met}{failed}", flush=True)
-
-
-def end_in_order() -> None:
-    """Who ends us ends also those whom we started: `finally` is for that, and a signal would pass it by."""
-    signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(ExitCode.TERMINATED))
 
 
 def main() -> None:

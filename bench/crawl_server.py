@@ -1,15 +1,18 @@
 """Many sites of plain pages on loopback, as cheap as Python can serve them: what a crawl costs is to be seen beside it.
 
-Every page has about 35 KB and 50 links: 40 to its own site, 10 to others. Page n of a site is `/p/n`; it links to its
-five children in a tree that holds every page, and otherwise to pages that one who crawls in the order of the tree has
-met. So nine of ten links are known. Pages of one number have the same links on every site, and are made once; what
-differs is the title and the links to others, so that no two pages are the same bytes. There is no robots.txt.
+Every page has about 35 KB and 50 links to different pages: 40 to its own site, 10 to others. Page n of a site is
+`/p/n`; it links to its five children in a tree that holds every page, and otherwise to pages that one who crawls in the
+order of the tree has met. So nine of ten links are known. The first pages have not met so many of their own site, and
+link to more of the others: no page is lighter than another. Pages of one number have the same links on every site, and
+are made once; what differs is the title and the links to others, so that no two pages are the same bytes. There is no
+robots.txt.
 
     .venv/bin/python bench/crawl_server.py SITES PAGES [--tls FOLDER] [--addresses] [--size BYTES] [--close]
+        [--behind PORT]
 
 says its port on the standard output and serves until SIGTERM. `PAGES` are those of each site. With `--addresses` a site
 is an address of loopback in place of a name, for those who have to resolve it; with `--close` it is one request a
-connection.
+connection. `--behind`: somebody else speaks TLS for it, at that port of every site.
 """
 
 import argparse
@@ -19,6 +22,8 @@ import ssl
 import sys
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import count
+from math import gcd
 from pathlib import Path
 from typing import Final, cast
 
@@ -51,9 +56,10 @@ def address_of(site: int) -> str:
 
 
 def known_of(page: int, pages: int) -> list[int]:
-    """Pages that were linked from somewhere before page `page` is reached, drawn without luck."""
+    """Different pages that were linked from somewhere before page `page` is reached, drawn without luck."""
     met = min(page * FAN + 1, pages)
-    return [(page * 2_654_435_761 + turn * 40_503) % met for turn in range(INWARD - FAN)]
+    stride = next(step for step in count(met * 5 // 8 + 1) if gcd(step, met) == 1)
+    return [(page * 2_654_435_761 + turn * stride) % met for turn in range(min(INWARD - FAN, met))]
 
 
 class Web:
@@ -79,7 +85,8 @@ class Web:
         if page >= self._pages:
             return _MISSING
         inward = self._inward(page)
-        outward = self._outward((site * 31 + page) % self._sites)
+        missing = max(INWARD - FAN - (page * FAN + 1), 0)
+        outward = self._outward((site * 31 + page) % self._sites, OUTWARD + missing)
         title = b"<!doctype html><html><head><title>Page %d of %b</title></head><body><ul>\n" % (page, host)
         rest = self._size - len(title) - len(inward) - len(outward)
         prose = self._prose[page % 4096 : page % 4096 + rest]
@@ -93,9 +100,9 @@ class Web:
         wanted = [child for child in children if child < self._pages] + known_of(page, self._pages)
         return b"".join(b'<li><a href="/p/%d">a page</a>\n' % number for number in wanted)
 
-    def _made_outward(self, mixed: int) -> bytes:
+    def _made_outward(self, mixed: int, number: int) -> bytes:
         """To the first pages of others: those are seeds."""
-        others = [(mixed * 7 + turn * 13) % self._sites for turn in range(OUTWARD)]
+        others = [(mixed * 7 + turn * 13) % self._sites for turn in range(number)]
         return "".join(f'<li><a href="{self._start % self._hosts[other]}">a site</a>\n' for other in others).encode()
 
 
@@ -134,6 +141,7 @@ class Plan(Struct, frozen=True):
     addresses: bool = False
     size: int = SIZE
     closes: bool = False
+    behind: int | None = None
 
 
 async def serve(plan: Plan) -> None:
@@ -146,14 +154,15 @@ async def serve(plan: Plan) -> None:
     certificates = None if plan.tls is None else Certificates(plan.tls)
     listening: list[asyncio.Server] = []
     port = 0
-    for address in hosts if plan.addresses else [ADDRESS]:
+    for address in hosts if plan.addresses and plan.behind is None else [ADDRESS]:
         context = None if certificates is None else certificates.of(address)
         server = await loop.create_server(
             lambda: Connection(webs[0], closes=plan.closes), address, port, ssl=context, backlog=4096
         )
         listening.append(server)
         port = server.sockets[0].getsockname()[1]
-    start = f"{'http' if plan.tls is None else 'https'}://%s:{port}/"
+    is_plain = plan.tls is None and plan.behind is None
+    start = f"{'http' if is_plain else 'https'}://%s:{plan.behind or port}/"
     webs.append(Web(hosts, plan.pages, start, plan.size, closes=plan.closes))
     sys.stdout.write(f"{port}\n")
     sys.stdout.flush()
@@ -193,6 +202,7 @@ def main() -> None:
     parser.add_argument("--addresses", action="store_true", help="a site is an address of loopback, not a name")
     parser.add_argument("--size", type=int, default=SIZE, help="bytes of a page")
     parser.add_argument("--close", action="store_true", dest="closes", help="one request a connection")
+    parser.add_argument("--behind", type=int, metavar="PORT", help="somebody else speaks TLS there")
     uvloop.run(serve(Plan(**vars(parser.parse_args()))))
 
 

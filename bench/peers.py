@@ -24,9 +24,10 @@ from threading import Timer
 from time import monotonic
 from typing import Final
 
-from crawl import CORES, cpu_of
+from crawl import CORES
 from crawl_server import SIZE, address_of
 from msgspec import Struct, json
+from serving import Served, serving
 
 HERE: Final = Path(__file__).parent
 PATIENCE: Final = 1_200.0
@@ -55,8 +56,7 @@ class Web(Struct, frozen=True):
     """A scenario that is being served. `work` is an empty folder for whoever crawls it."""
 
     scenario: Scenario
-    port: int
-    server: int
+    server: Served
     seeds: Path
     authority: Path | None
     work: Path
@@ -64,7 +64,7 @@ class Web(Struct, frozen=True):
     def urls(self) -> set[str]:
         """All there is to be fetched."""
         scenario = self.scenario
-        starts = [_start(scenario, site, self.port) for site in range(scenario.sites)]
+        starts = [_start(scenario, site, self.server.port) for site in range(scenario.sites)]
         return {*starts, *(f"{start}p/{page}" for start in starts for page in range(scenario.pages))}
 
 
@@ -100,7 +100,7 @@ def _start(scenario: Scenario, site: int, port: int) -> str:
 def _outrider(web: Web) -> list[str]:
     command = [sys.executable, "-m", "outrider", "crawl", "--seeds", str(web.seeds), "-d", str(web.work / "crawl")]
     command += ["--delay", "0", "--scope", "host", "--allow-private", "127.0.0.0/8", "--contact", "bench@example.org"]
-    command += ["--set", f"allow_ports={web.port}", "--workers", str(CORES)]
+    command += ["--set", f"allow_ports={web.server.port}", "--workers", str(CORES)]
     return [*command, "--set", f"ca_file={web.authority}"] if web.authority else command
 
 
@@ -174,26 +174,26 @@ QUICK: Final = (
 
 @contextmanager
 def served(scenario: Scenario, folder: Path) -> Iterator[Web]:
-    command = [sys.executable, str(HERE / "crawl_server.py"), str(scenario.sites), str(scenario.pages), "--addresses"]
-    command += ["--size", str(scenario.size), *(["--close"] if scenario.closes else [])]
-    command += ["--tls", str(folder)] if scenario.tls else []
-    server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)  # noqa: S603
-    try:
-        port = int(server.stdout.readline() if server.stdout else "")
+    with serving(
+        scenario.sites,
+        scenario.pages,
+        folder,
+        tls=scenario.tls,
+        closes=scenario.closes,
+        addresses=True,
+        size=scenario.size,
+    ) as server:
         seeds = folder / "seeds"
-        seeds.write_text("".join(f"{_start(scenario, site, port)}\n" for site in range(scenario.sites)))
+        seeds.write_text("".join(f"{_start(scenario, site, server.port)}\n" for site in range(scenario.sites)))
         authority = folder / "ca.pem" if scenario.tls else None
-        yield Web(scenario, port, server.pid, seeds, authority, folder / "work")
-    finally:
-        server.terminate()
-        server.wait(60)
+        yield Web(scenario, server, seeds, authority, folder / "work")
 
 
 def run(contestant: Contestant, web: Web) -> Run:
     """Raises `SystemExit` when it fails, or did not fetch the web."""
     shutil.rmtree(web.work, ignore_errors=True)
     web.work.mkdir()
-    before, began = cpu_of(web.server), monotonic()
+    before, began = web.server.cpu(), monotonic()
     process, used = _ended(contestant.command(web), web.work / "said")
     wall = monotonic() - began
     fetched = contestant.fetched(web) if process.returncode == 0 else []
@@ -206,7 +206,7 @@ def run(contestant: Contestant, web: Web) -> Run:
             f"{beyond} that are none of the web, {twice} fetched again\n{said_last}"
         )
     cpu = used.ru_utime + used.ru_stime
-    server = cpu_of(web.server) - before
+    server = web.server.cpu() - before
     return Run(web.scenario.name, contestant.name, len(fetched), wall, cpu, server, used.ru_maxrss * 1024)
 
 

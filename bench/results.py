@@ -23,6 +23,7 @@ from goals import Alone, crawl_table, goal_table, goals, growth_table, read_alon
 from growth import Moment
 from msgspec import Struct, json
 from peers import CONTESTANTS, Run
+from serving import nginx
 
 HERE: Final = Path(__file__).parent
 MIB: Final = 1_048_576
@@ -117,6 +118,9 @@ def versions() -> list[str]:
     if wget := which("wget"):
         told = subprocess.run([wget, "--version"], capture_output=True, text=True, check=True).stdout  # noqa: S603
         found.append(told.splitlines()[0])
+    if front := nginx():
+        told = subprocess.run([front, "-v"], capture_output=True, text=True, check=True).stderr  # noqa: S603
+        found.append(f"{told.partition(':')[2].strip()}, for new TLS connections")
     return found
 
 
@@ -208,7 +212,7 @@ def report(rows: Sequence[Row], alone: Alone, pictures: Sequence[Path]) -> str:
     ]
     remarks = (HERE / "remarks.md").read_text(encoding="utf-8").splitlines()
     parts = [*head, *goal_table(reached), *remarks, "", *table(rows), *crawl_table(alone.crawls)]
-    return "\n".join([*parts, *growth_table(alone.moments)]).rstrip() + "\n"
+    return "\n".join([*parts, *growth_table(alone.growth)]).rstrip() + "\n"
 
 
 def main() -> None:
@@ -224,7 +228,7 @@ def main() -> None:
         print("\n".join(found) or "nothing is worse than what is stored")
         sys.exit(bool(found))
     alone = read_alone(given.folder)
-    text = report(rows, alone, plots(rows, alone.moments, HERE / "images"))
+    text = report(rows, alone, plots(rows, alone.growth.grown, HERE / "images"))
     (HERE / "RESULTS.md").write_text(text, encoding="utf-8")
     stored.write_bytes(json.format(json.encode(ratios(rows)), indent=2) + b"\n")
 

@@ -26,10 +26,12 @@ from typing import Final
 import crawl
 import pytest
 from confluent_kafka import Consumer, TopicPartition
-from crawl import CORES, SITES, children_of, cpu_of, open_server
+from crawl import CORES, PAGES, SITES
 from crawl_server import ADDRESS, SIZE, host_of
 from msgspec import Struct
 from msgspec.structs import astuple, replace
+from processes import children_of, cpu_of
+from serving import PATIENCE, Served, serving
 
 from outrider.app.directory import toml_of
 from outrider.app.rules import frontier_rules
@@ -122,11 +124,11 @@ def open_servers(folder: Path) -> Iterator[Servers]:
 class Service:
     """The commands of one case, and what all of them have spent."""
 
-    def __init__(self, case: Case, servers: Servers, folder: Path, web: tuple[int, int]) -> None:
+    def __init__(self, case: Case, servers: Servers, folder: Path, web: Served) -> None:
         self.case = case
         self._servers = servers
         self._folder = folder
-        self._web, self._port = web
+        self._web = web
         self._topic = f"log-{folder.name}"
         servers.kafka.create(self._topic, f"{self._topic}-failures", partitions=PARTITIONS)
         self.settings = settings_of(
@@ -136,7 +138,7 @@ class Service:
             delay=0,
             hosts={"*.test": [ADDRESS]},
             allow_private=["127.0.0.0/8"],
-            allow_ports=[self._port],
+            allow_ports=[self._web.port],
             redis_url=servers.redis.url,
             frontier=servers.redis.url,
             contents=servers.redis.url,
@@ -162,7 +164,7 @@ class Service:
         if more > 0:
             numbers = range(self._pushed, self._pushed + more)
             with self._servers.redis.client() as client:
-                client.rpush(QUEUE, *(f"http://{host_of(n % SITES)}:{self._port}/p/{n // SITES}" for n in numbers))
+                client.rpush(QUEUE, *(f"http://{host_of(n % SITES)}:{self._web.port}/p/{n // SITES}" for n in numbers))
             self._pushed += more
 
     def spent(self) -> Spent:
@@ -173,7 +175,7 @@ class Service:
             redis=cpu_of(self._servers.redis.process.pid) if self._servers.redis.process else 0.0,
             kafka=cpu_of(self._servers.kafka.pid),
             extractor=cpu_of(extractor.pid) if extractor is not None else 0.0,
-            server=cpu_of(self._web),
+            server=self._web.cpu(),
         )
 
     def read(self) -> int:
@@ -195,7 +197,7 @@ class Service:
             command.terminate()
         for command in self._commands.values():
             try:
-                command.wait(crawl.PATIENCE)
+                command.wait(PATIENCE)
             except subprocess.TimeoutExpired:
                 command.send_signal(signal.SIGKILL)
                 command.wait()
@@ -203,7 +205,7 @@ class Service:
 
 async def samples(service: Service, place: str, pages: int) -> AsyncIterator[Sample]:
     """From the first fifth on, until it has them all."""
-    until = monotonic() + crawl.PATIENCE + pages / crawl.SLOWEST
+    until = monotonic() + PATIENCE + pages / crawl.SLOWEST
     fetched = 0
     async with open_frontier(place, frontier_rules(service.settings)) as frontier:
         while monotonic() < until:
@@ -221,7 +223,7 @@ async def samples(service: Service, place: str, pages: int) -> AsyncIterator[Sam
 async def measure(case: Case, servers: Servers, folder: Path, pages: int) -> Figures:
     with servers.redis.client() as client:
         client.flushall()
-    with open_server(crawl.Case(case.name), folder) as web:
+    with serving(SITES, PAGES, folder) as web:
         service = Service(case, servers, folder, web)
         service.push(0)
         service.start()

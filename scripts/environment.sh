@@ -18,12 +18,26 @@ as_root() {
     if [ "$(id -u)" = 0 ]; then "$@"; elif command -v sudo >/dev/null; then sudo -n "$@"; else return 1; fi
 }
 
+# The packages would start their servers on their usual ports; whoever needs one here starts its own, on a free one.
+install_packages() {
+    local policy=/usr/sbin/policy-rc.d made='' failed=0
+    command -v apt-get >/dev/null || return 1
+    echo "installing $* (once)" >&2
+    if ! [ -e "$policy" ]; then
+        { printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null && as_root chmod +x "$policy" && made=1; } || true
+    fi
+    {
+        as_root apt-get update -qq &&
+            as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"
+    } >&2 || failed=1
+    [ -z "$made" ] || as_root rm -f "$policy"
+    return "$failed"
+}
+
 # Debian splits venv off from Python; everywhere else it is there.
 ensure_venv_module() {
     "$1" -c 'import ensurepip, venv' 2>/dev/null && return
-    if command -v apt-get >/dev/null; then
-        { as_root apt-get update -qq && as_root apt-get install -y -qq python3-venv; } >&2 && return
-    fi
+    install_packages python3-venv && return
     echo "Python's venv module is missing: install your system's python3-venv package and try again" >&2
     return 3
 }
