@@ -101,7 +101,8 @@ class Hostile:
     async def __aexit__(self, *_: object) -> None:
         self._server.close()
         for writer in list(self._writers):
-            writer.transport.abort()
+            with suppress(AttributeError):  # of TLS, in Python 3.11.2, when it is gone already
+                writer.transport.abort()
         await asyncio.gather(*self._tasks)
         await self._server.wait_closed()
 

@@ -48,14 +48,16 @@ class RawServer:
         self.closing.set()
         self._server.close()
         for writer in list(self._writers):
-            writer.transport.abort()
+            with suppress(AttributeError):  # of TLS, in Python 3.11.2, when it is gone already
+                writer.transport.abort()
         await self._server.wait_closed()
 
     async def forget(self) -> None:
         """Drop every connection and wait until each is gone."""
         self.closing.set()
         for writer in list(self._writers):
-            writer.transport.abort()
+            with suppress(AttributeError):  # of TLS, in Python 3.11.2, when it is gone already
+                writer.transport.abort()
         async with asyncio.timeout(10):
             while self._writers:
                 await self._gone.wait()
