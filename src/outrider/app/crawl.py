@@ -174,7 +174,7 @@ async def _work_inside(
     memory = memory_of(settings, 1)
     where = directory_places(settings, directory, 0, memory)
     with open_log(directory.logs / "worker-00.log") as log:
-        async with open_worker(settings, seeds, where, memory, channel, log, hooks) as (worker, reporting):
+        async with open_worker(settings, seeds, where, memory, channel, log, hooks=hooks) as (worker, reporting):
             await reporting.run(worker)
 
 

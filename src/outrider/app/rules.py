@@ -51,15 +51,21 @@ class Memory(Struct, frozen=True):
 
     `new_hashes` is how many the frontier gathers before it sorts them, `sites` how many are held at once. A connection
     to the database forgets its cache whenever another has written, so `database_cache` is for one act, not for later.
+    `common` is shared by all workers that were forked together, and a power of two.
     """
 
     waiting_to_be_written: int = 32 * _MIB
     database_cache: int = 8 * _MIB
-    known: int = 8 * _MIB
+    known: int = _MIB
+    common: int = 16 * _MIB
     robots: int = 64 * _MIB
     new_hashes: int = 131_072
     sites: int | None = None
     most: int | None = None
+
+
+def _power_of_two(most: int) -> int:
+    return 1 << (most.bit_length() - 1)
 
 
 def memory_of(settings: Settings, workers: int) -> Memory:
@@ -71,7 +77,8 @@ def memory_of(settings: Settings, workers: int) -> Memory:
     return Memory(
         waiting_to_be_written=min(free // 8, 32 * _MIB),
         database_cache=min(free // 16, 8 * _MIB),
-        known=min(free // 40, 16 * _MIB),
+        known=min(free // 40, _MIB),
+        common=_power_of_two(min(free // 16, 16 * _MIB)),
         robots=min(free // 12, 64 * _MIB),
         new_hashes=min(max(free // 4_096, 4_096), 131_072),
         sites=max(free // _ONE_SITE, 8),

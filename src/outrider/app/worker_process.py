@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Final
 
 from outrider.app.workers import work
+from outrider.engine.common import Common
 from outrider.engine.processes import connected, leave_signals
 from outrider.garbage import collect_seldom
 from outrider.loop import run
@@ -16,16 +17,16 @@ EVERY: Final = 10.0
 """Seconds after which freed memory is given back."""
 
 
-def live(descriptor: int) -> None:
-    """From the first word of the one who watches to the last of ours."""
+def live(descriptor: int, common: Common | None = None) -> None:
+    """From the first word of the one who watches to the last of ours. `common` came with us when we were forked."""
     collect_seldom()
-    run(_work(descriptor))
+    run(_work(descriptor, common))
 
 
-async def _work(descriptor: int) -> None:
+async def _work(descriptor: int, common: Common | None) -> None:
     giving = asyncio.create_task(give_memory_back())
     try:
-        await work(await connected(descriptor))
+        await work(await connected(descriptor), common)
     finally:
         giving.cancel()
 

@@ -24,6 +24,7 @@ from outrider.app.rules import (
 from outrider.app.visits import open_transport, visits_over
 from outrider.clock import SharedClock, SteadyClock
 from outrider.engine.budget import Unlimited
+from outrider.engine.common import Common
 from outrider.engine.crew import Tools
 from outrider.engine.finisher import Finished, Stores
 from outrider.engine.gate import Gate
@@ -119,16 +120,21 @@ def _megabytes(size: int) -> int:
 
 
 @asynccontextmanager
-async def open_worker(
+async def open_worker(  # noqa: PLR0913 - all that differs from worker to worker
     settings: Settings,
     seeds: Sequence[Url],
     where: Places,
     memory: Memory,
     channel: Channel,
     log: EventLog,
+    *,
     hooks: Hooks | None = None,
+    common: Common | None = None,
 ) -> AsyncIterator[tuple[Worker, Reporting]]:
-    """Without seeds, whatever the frontier holds is wanted, and links are measured from their pages."""
+    """Without seeds, whatever the frontier holds is wanted, and links are measured from their pages.
+
+    `common` is what all workers of this machine know.
+    """
     clock = SharedClock(SteadyClock())
     reach = Reach(settings.scope) if seeds else Reach.ANY
     async with AsyncExitStack() as stack:
@@ -142,7 +148,12 @@ async def open_worker(
         transport = await stack.enter_async_context(open_transport(settings, clock))
         visits = visits_over(transport, settings, clock, admission(settings, reach, seeds), memory.robots)
         listings = Visitor(visits.asker, visits.robots, clock, listing_visit_rules(settings, seeds), lambda: "")
-        gate = Gate(gate_rules(settings, seeds), frontier.rules.identity, shows_links=hooks is not None)
+        gate = Gate(
+            gate_rules(settings, seeds),
+            frontier.rules.identity,
+            common=common or Common(memory.common // 8),
+            shows_links=hooks is not None,
+        )
         reporting = Reporting(channel, resident, memory.most)
         tools = Tools(
             visitor=visits.visitor,
@@ -164,7 +175,7 @@ async def open_worker(
         yield Worker(tools, stores, gate, purse, worker_rules(settings, memory), finished), reporting
 
 
-async def work(channel: Channel) -> None:
+async def work(channel: Channel, common: Common | None = None) -> None:
     """The whole life of a worker process."""
     start = await channel.receive()
     if not isinstance(start, Start):
@@ -184,7 +195,7 @@ async def work(channel: Channel) -> None:
             seeds = list(map(Url.trusted, job.seeds))
 
             def opening() -> AbstractAsyncContextManager[tuple[Worker, Reporting]]:
-                return open_worker(settings, seeds, where, memory, channel, log)
+                return open_worker(settings, seeds, where, memory, channel, log, common=common)
 
             opened = await _opened(opening, stack, channel, patient=job.places is not None)
             if opened is not None:

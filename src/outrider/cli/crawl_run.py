@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
+from functools import partial
 from typing import Final, Literal, TypeAlias
 
 import typer
@@ -14,12 +15,13 @@ from msgspec.structs import replace
 
 from outrider.app.crawl import WATCHER, Crawling, open_crawl, worker_count
 from outrider.app.directory import CrawlDirectory
-from outrider.app.rules import Memory
+from outrider.app.rules import Memory, memory_of
 from outrider.app.seeds import all_refused
 from outrider.app.worker_process import live
 from outrider.app.workers import directory_places, load_backends
 from outrider.cli.exit_codes import ExitCode
 from outrider.cli.saying import say
+from outrider.engine.common import Common
 from outrider.engine.finish import Finish
 from outrider.engine.forked import Prepared, prepared_workers
 from outrider.errors import ConfigError, OutriderError, StoreError
@@ -68,7 +70,9 @@ def run_crawl(
     for remark in remarks:
         note(remark)
     load_backends(directory_places(settings, home, WATCHER, Memory()))
-    with prepared_workers(worker_count(settings), live) as prepared, display_on(sys.stderr, log_format) as display:
+    number = worker_count(settings)
+    life = partial(live, common=Common(memory_of(settings, number).common // 8))
+    with prepared_workers(number, life) as prepared, display_on(sys.stderr, log_format) as display:
         last = run(crawl_and_watch(settings, seeds, home, display, note, beside, prepared))
     files = files_of(settings, home)
     typer.echo(summary_json(last, files) if as_json else summary_text(last, files), nl=as_json)

@@ -165,7 +165,7 @@ class Extractor:
         if tasks or refused:
             answers = await self._insist(lambda: self._frontier.add(tasks, refused))
             self._counts.new_urls += answers.count(Added.NEW)
-        self._gate.remember(proposed.hashes)
+        self._gate.confirm(proposed.hashes)
 
     def _read(self, event: PageFetched, content: bytes) -> Found | None:
         try:

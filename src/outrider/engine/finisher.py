@@ -282,6 +282,8 @@ class Finisher:
         if not tasks and not refused:
             return 0
         answers = await self._insist(lambda: self._stores.frontier.add(tasks, refused))
+        for found in founds:
+            self._gate.confirm(found.hashes)
         return answers.count(Added.NEW)
 
     async def _insist(self, act: Callable[[], Coroutine[Any, Any, T]]) -> T:

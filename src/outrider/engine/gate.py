@@ -1,8 +1,8 @@
 """What does a page propose, and what of it may enter? Extraction asks `extract`, admission asks `policy.admit`.
 
-The hottest code of a crawl: fifty links a page, of which forty-five are known. What this process has proposed lately
-is remembered by its hash, and so are the links that led there, as they were written: a known link costs one look and
-no object, and nobody asks where it leads. The frontier alone decides what is new.
+The hottest code of a crawl: fifty links a page, of which forty-five are known. What the frontier has, and what this
+process has proposed lately, is remembered by its hash, and so are the links that led there, as they were written: a
+known link costs one look and no object, and nobody asks where it leads. The frontier alone decides what is new.
 """
 
 from collections import OrderedDict
@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from xxhash import xxh3_64_intdigest
 
+from outrider.engine.common import Common
 from outrider.engine.proposed import Proposed
 from outrider.engine.ways import NO_WAY, ways
 from outrider.errors import InvalidUrl
@@ -91,12 +92,17 @@ class Found(Struct):
 
 
 class Gate:
-    def __init__(self, rules: GateRules, identity: Identity, *, shows_links: bool = False) -> None:
-        """`shows_links`: somebody wants to see the links of every page, also those that are known."""
+    def __init__(
+        self, rules: GateRules, identity: Identity, *, common: Common | None = None, shows_links: bool = False
+    ) -> None:
+        """`common` is shared with other processes. `shows_links`: somebody wants to see the links of every page, also
+        those that are known.
+        """
         self._rules = rules
         self._unknown = None if shows_links else self._not_known
         # Ours alone, so the text as it is will do; keyed, so that nobody can craft a page that hides another.
         self._key = identity.seed & _MASK
+        self._common = common or Common()
         self._proposed = Proposed()
         self._robots_read: OrderedDict[str, None] = OrderedDict()
         self.excluded: frozenset[str] = frozenset()
@@ -144,8 +150,12 @@ class Gate:
         return found
 
     def remember(self, hashes: Iterable[int]) -> None:
-        """The frontier has these, or gets them before anything that is proposed from now on."""
+        """The frontier gets these before anything that is proposed from now on."""
         self._proposed.add(hashes)
+
+    def confirm(self, hashes: Iterable[int]) -> None:
+        """The frontier has these, whatever becomes of this process."""
+        self._common.add(hashes)
 
     def _read_robots(self, robots: RobotsRules, task: Task, at: float, found: Found) -> None:
         """Once for each file; a crawl sees the same one with every page."""
@@ -197,9 +207,14 @@ class Gate:
         return header_directives(said, self._rules.agent) if said else frozenset()
 
     def _not_known(self, base: Base, hrefs: Collection[str]) -> list[tuple[str, int]]:
+        common, wide = self._common.table, self._common.mask
         proposed, mask = self._proposed.table, self._proposed.mask
         hashes = ways(base, hrefs, self._key)
-        return [(href, way) for href, way in zip(hrefs, hashes, strict=True) if proposed[way & mask] != way]
+        return [
+            (href, way)
+            for href, way in zip(hrefs, hashes, strict=True)
+            if common[way & wide] != way and proposed[way & mask] != way
+        ]
 
     def _propose_all(
         self,
@@ -216,13 +231,10 @@ class Gate:
         rules = self._rules.listing if origin is Origin.LISTING else self._rules.admit
         if self._rules.from_page:
             rules = within(rules, page)
-        proposed, mask, own = self._proposed.table, self._proposed.mask, self._key
-        learnt: list[int] = []
+        own = self._key
         for url, way in zip(urls, led_by or repeat(NO_WAY), strict=False):
             key = xxh3_64_intdigest(url.encode(), own)
-            if proposed[key & mask] == key:
-                if way not in {NO_WAY, key}:
-                    learnt.append(way)
+            if self._is_known(key, way):
                 continue
             refused = refusal(url, depth, rules)
             if self.excluded and refused is None:
@@ -238,7 +250,15 @@ class Gate:
                 found.tasks.append(Task(url, depth, -depth, origin, task.url))
             else:
                 self._refuse(url, refused, task.url, at, found)
-        self._proposed.add(learnt)
+
+    def _is_known(self, key: int, way: int) -> bool:
+        """Then the way that led there is learnt, to be as sure as the place where it is."""
+        for known in (self._common, self._proposed):
+            if key in known:
+                if way not in {NO_WAY, key}:
+                    known.add((way,))
+                return True
+        return False
 
     def _propose(self, candidate: Candidate, rules: AdmitRules, at: float, found: Found) -> None:
         """One at a time: asked for even when it was proposed lately, because it carries more than a URL."""

@@ -17,6 +17,7 @@ from outrider.app.rules import (
 from outrider.app.visits import visits_over
 from outrider.clock import SharedClock
 from outrider.engine.budget import Purse, Unlimited
+from outrider.engine.common import Common
 from outrider.engine.crew import Tools
 from outrider.engine.finisher import Finished, Stores
 from outrider.engine.gate import Gate
@@ -109,7 +110,8 @@ class Scene:
         visits = visits_over(self.web, settings, shared, admit)
         listings = Visitor(visits.asker, visits.robots, shared, listing_visit_rules(settings, self.seeds), lambda: "")
         self.identity = self.memory.rules.identity
-        self.gate = Gate(gate_rules(settings, self.seeds), self.identity)
+        self.common = Common(1 << 10)
+        self.gate = Gate(gate_rules(settings, self.seeds), self.identity, common=self.common)
         self.tools = Tools(
             visitor=visits.visitor,
             listings=listings,

@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from outrider.app.rules import gate_rules
 from outrider.engine import gate as gates
+from outrider.engine.common import Common
 from outrider.engine.gate import Answer, Found, Gate
 from outrider.engine.proposed import Proposed
 from outrider.fetch.robots_txt import Judged
@@ -32,8 +33,8 @@ INDEX = (
 FEED = "<rss version='2.0'><channel><item><link>http://example.com/news</link></item></channel></rss>"
 
 
-def gate_of(**keys: object) -> Gate:
-    return Gate(gate_rules(settings_of(**{"scope": "domain", **keys}), [SEED]), Identity(1))
+def gate_of(common: Common | None = None, **keys: object) -> Gate:
+    return Gate(gate_rules(settings_of(**{"scope": "domain", **keys}), [SEED]), Identity(1), common=common)
 
 
 def haul_of(content: str, headers: Headers = (), robots: str | None = None, outcome: Outcome | None = None) -> Haul:
@@ -93,6 +94,21 @@ def test_what_was_proposed_lately_is_not_proposed_again_once_the_frontier_has_it
 
     assert (len(first.tasks), len(again.tasks)) == (1, 1)
     assert (known.tasks, known.refused, known.decisions, known.events, known.hashes) == ([], [], [], [], [])
+
+
+def test_what_one_gate_knows_to_be_in_the_frontier_the_others_leave_out() -> None:
+    common = Common(1 << 10)
+    one, other = gate_of(common), gate_of(common)
+    haul = haul_of("<a href=/a>a</a><a href=http://EXAMPLE.com/b>b</a>")
+    found = one.read(TASK, haul, AT)
+
+    one.remember(found.hashes)
+    not_yet = other.read(TASK, haul, AT)
+    one.confirm(found.hashes)
+    known = other.read(TASK, haul, AT)
+
+    assert len(not_yet.tasks) == 2, "what only waits could be lost with its process"
+    assert (known.tasks, known.links) == ([], 2)
 
 
 def test_memory_is_bounded_and_what_came_last_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:

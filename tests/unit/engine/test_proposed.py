@@ -1,16 +1,23 @@
-"""Which URLs has this process proposed?"""
+"""Which URLs has this process proposed, and which does the frontier have?"""
 
+import os
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from outrider.engine.common import Common
 from outrider.engine.proposed import MOST, Proposed
 
-HASHES = st.one_of(st.integers(0, 3), st.integers(0, (1 << 64) - 1))
+HASHES = st.lists(st.integers(min_value=0, max_value=2**64 - 1))
 
 
-@given(st.lists(HASHES, max_size=200), st.lists(HASHES, max_size=50), st.sampled_from([2, 16, 256]))
-def test_nothing_is_known_that_was_not_proposed(proposed: list[int], others: list[int], most: int) -> None:
-    known = Proposed(most)
+@pytest.mark.parametrize("kind", [Proposed, Common])
+@given(proposed=HASHES, others=HASHES, places=st.sampled_from([1 << 4, 1 << 10]))
+def test_nothing_is_known_that_was_not_proposed(
+    kind: type[Proposed | Common], proposed: list[int], others: list[int], places: int
+) -> None:
+    known = kind(places)
 
     known.add(proposed)
 
@@ -18,22 +25,34 @@ def test_nothing_is_known_that_was_not_proposed(proposed: list[int], others: lis
     assert not proposed or proposed[-1] in known
 
 
-def test_it_grows_with_what_is_proposed_and_keeps_most_of_it_up_to_a_bound() -> None:
+@pytest.mark.parametrize("kind", [Proposed, Common])
+def test_zero_is_a_hash_like_any_other(kind: type[Proposed | Common]) -> None:
+    known = kind(1 << 10)
+    assert 0 not in known
+
+    known.add([0])
+    assert 0 in known
+
+    known.add([1 << 10])
+    assert 0 not in known
+
+
+def test_what_comes_within_some_seconds_stays() -> None:
     known = Proposed()
-    begins = len(known.table)
-    keys = [number * 0x9E37_79B9_7F4A_7C15 & (1 << 64) - 1 for number in range(300_000)]
+    hashes = [number * 0x9E3779B97F4A7C15 % 2**64 for number in range(MOST // 4)]
 
-    for start in range(0, len(keys), 1_000):
-        known.add(keys[start : start + 1_000])
+    known.add(hashes)
 
-    assert begins < len(known.table) <= MOST
-    assert sum(key in known for key in keys) > 0.8 * len(keys)
+    assert sum(key in known for key in hashes) > len(hashes) * 0.85
 
 
-def test_beyond_the_bound_the_latest_are_kept() -> None:
-    known = Proposed(1_024)
+def test_what_one_process_adds_the_others_know() -> None:
+    known = Common(1 << 10)
+    pid = os.fork()
+    if pid == 0:
+        known.add([7, 1 << 63])
+        os._exit(0)
+    os.waitpid(pid, 0)
 
-    known.add(range(10_000))
-
-    assert len(known.table) == 1_024
-    assert [key for key in range(10_000) if key in known] == list(range(10_000 - 1_024, 10_000))
+    assert 7 in known
+    assert 1 << 63 in known
