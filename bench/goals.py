@@ -60,7 +60,7 @@ def goals(slower: Ratio, dearer: Ratio, alone: Alone) -> Iterator[Goal]:
     share = grown.rate / young.rate
     told = f"{share:.0%} of that of a young crawl in the same seconds; by CPU a page {young.cpu / grown.cpu:.0%}"
     yield Goal("at a million known URLs 85 % of the rate at 10,000", told, share >= 0.85)
-    _, second, *later = by_minute(alone.growth.grown)
+    _, second, *later = by_minute(alone.growth)
     told = f"{second / MIB:,.0f} MiB in the second minute, at most {max(later) / MIB:,.0f} MiB in a later one"
     yield Goal("memory flat after the first minute", told, max(later) <= second * FLAT)
     told = f"{alone.whole_way:.0f} µs at best"

@@ -18,7 +18,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from statistics import median
 from time import monotonic, sleep
@@ -155,13 +155,13 @@ def side_by_side(found: Found, first: int) -> tuple[Growth, Growth]:
     return grown, young
 
 
-def by_minute(found: Sequence[Moment]) -> list[int]:
-    """The memory of each minute that was watched to its end, as its median."""
-    minutes = [
-        [moment.memory for moment in found if minute * MINUTE <= moment.at < (minute + 1) * MINUTE]
-        for minute in range(int(found[-1].at / MINUTE))
-    ]
-    return [int(median(each)) for each in minutes]
+def by_minute(found: Found) -> list[int]:
+    """The memory of each minute as its median, as long as the crawl was alone: beside another, what is to be written
+    waits longer.
+    """
+    alone = [moment for moment in found.grown if moment.clock < found.young[0].clock]
+    minutes = groupby(alone, key=lambda moment: moment.at // MINUTE)
+    return [int(median(moment.memory for moment in each)) for _, each in minutes]
 
 
 def main() -> None:
@@ -182,7 +182,7 @@ def main() -> None:
     _show(grown)
     _show(young)
     print(f"the grown one has {grown.rate / young.rate:.0%} of the rate, by CPU {young.cpu / grown.cpu:.0%}")
-    print("memory by the minute, MiB:", ", ".join(f"{memory >> 20:,}" for memory in by_minute(found.grown)))
+    print("memory by the minute, MiB:", ", ".join(f"{memory >> 20:,}" for memory in by_minute(found)))
     if given.output is not None:
         given.output.write_bytes(json.encode(found))
 
