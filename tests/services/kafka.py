@@ -162,14 +162,23 @@ def _certify(ca: Path, certificate: Path) -> Path:
     return certificate
 
 
+_NOT_YET: Final = {
+    KafkaError._UNKNOWN_PARTITION,  # noqa: SLF001 - so it is called
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.LEADER_NOT_AVAILABLE,
+}
+
+
 def _marks(consumer: Consumer, part: TopicPartition) -> tuple[int, int]:
-    """The first offset and the one after the last. A consumer may hear of a topic before it hears of its parts."""
+    """The first offset and the one after the last. A consumer may hear of a topic before it hears of its parts, and of
+    these before their leader does.
+    """
     until = time.monotonic() + _PATIENCE
     while True:
         try:
             low, high = consumer.get_watermark_offsets(part, timeout=_PATIENCE)
         except KafkaException as error:
-            if error.args[0].code() != KafkaError._UNKNOWN_PARTITION or time.monotonic() > until:  # noqa: SLF001 - so it is called
+            if error.args[0].code() not in _NOT_YET or time.monotonic() > until:
                 raise
             consumer.poll(0.05)
         else:

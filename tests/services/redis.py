@@ -111,11 +111,14 @@ class RedisClusterNodes:
         _wait(lambda: all(self._is_whole(node) for node in self.nodes if node.process is not None))
 
     def wait_until_promoted(self, replica: RedisServer) -> None:
-        def is_master() -> bool:
-            with replica.client() as client:
-                return bool(client.info("replication")["role"] == "master")
+        """Until all who are alive know it: who is asked by a newcomer must not send it to the dead."""
+        _wait(lambda: all(self._leads(replica, node) for node in self.nodes if node.process is not None))
 
-        _wait(is_master)
+    def _leads(self, replica: RedisServer, asked: RedisServer) -> bool:
+        with asked.client() as client:
+            known = client.execute_command("CLUSTER NODES")
+        one = known.get(f"127.0.0.1:{replica.port}", {})
+        return "master" in one.get("flags", "") and bool(one.get("slots"))
 
     def _is_followed(self, master: RedisServer) -> bool:
         with master.client() as client:
