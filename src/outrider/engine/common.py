@@ -15,11 +15,13 @@ from typing import Final
 
 MOST: Final = 1 << 21
 """Places: 16 MB. A power of two, as every size is."""
+LATELY: Final = 1 << 16
+"""For what one process has proposed, and the frontier does not have yet: room for some seconds."""
 
 
 class Common:
-    """Made before workers are forked. A hash is there when `table[hash & mask] == hash`: who looks for many does that
-    by themselves.
+    """Shared with whoever is forked after it was made. A hash is there when `table[hash & mask] == hash`: who looks for
+    many does that by themselves.
     """
 
     def __init__(self, places: int = MOST) -> None:

@@ -15,8 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from xxhash import xxh3_64_intdigest
 
-from outrider.engine.common import Common
-from outrider.engine.proposed import Proposed
+from outrider.engine.common import LATELY, Common
 from outrider.engine.ways import NO_WAY, ways
 from outrider.errors import InvalidUrl
 from outrider.extract.directives import NOFOLLOW, header_directives
@@ -103,7 +102,7 @@ class Gate:
         # Ours alone, so the text as it is will do; keyed, so that nobody can craft a page that hides another.
         self._key = identity.seed & _MASK
         self._common = common or Common()
-        self._proposed = Proposed()
+        self._proposed = Common(LATELY)  # ours alone: it may be lost with us
         self._robots_read: OrderedDict[str, None] = OrderedDict()
         self.excluded: frozenset[str] = frozenset()
         """Sites that operators have excluded, beside those of the rules."""

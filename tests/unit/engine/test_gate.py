@@ -7,7 +7,6 @@ from outrider.app.rules import gate_rules
 from outrider.engine import gate as gates
 from outrider.engine.common import Common
 from outrider.engine.gate import Answer, Found, Gate
-from outrider.engine.proposed import Proposed
 from outrider.fetch.robots_txt import Judged
 from outrider.fetch.visit import Haul
 from outrider.model.identity import Identity
@@ -112,7 +111,7 @@ def test_what_one_gate_knows_to_be_in_the_frontier_the_others_leave_out() -> Non
 
 
 def test_memory_is_bounded_and_what_came_last_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gates, "Proposed", lambda: Proposed(16))
+    monkeypatch.setattr(gates, "LATELY", 16)
     gate = gate_of()
     pages = [Url(f"http://example.com/{number}") for number in range(100)]
 

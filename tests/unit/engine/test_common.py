@@ -1,23 +1,18 @@
-"""Which URLs has this process proposed, and which does the frontier have?"""
+"""Which URLs does the frontier have?"""
 
 import os
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outrider.engine.common import Common
-from outrider.engine.proposed import MOST, Proposed
+from outrider.engine.common import LATELY, Common
 
 HASHES = st.lists(st.integers(min_value=0, max_value=2**64 - 1))
 
 
-@pytest.mark.parametrize("kind", [Proposed, Common])
 @given(proposed=HASHES, others=HASHES, places=st.sampled_from([1 << 4, 1 << 10]))
-def test_nothing_is_known_that_was_not_proposed(
-    kind: type[Proposed | Common], proposed: list[int], others: list[int], places: int
-) -> None:
-    known = kind(places)
+def test_nothing_is_known_that_was_not_proposed(proposed: list[int], others: list[int], places: int) -> None:
+    known = Common(places)
 
     known.add(proposed)
 
@@ -25,9 +20,8 @@ def test_nothing_is_known_that_was_not_proposed(
     assert not proposed or proposed[-1] in known
 
 
-@pytest.mark.parametrize("kind", [Proposed, Common])
-def test_zero_is_a_hash_like_any_other(kind: type[Proposed | Common]) -> None:
-    known = kind(1 << 10)
+def test_zero_is_a_hash_like_any_other() -> None:
+    known = Common(1 << 10)
     assert 0 not in known
 
     known.add([0])
@@ -38,8 +32,8 @@ def test_zero_is_a_hash_like_any_other(kind: type[Proposed | Common]) -> None:
 
 
 def test_what_comes_within_some_seconds_stays() -> None:
-    known = Proposed()
-    hashes = [number * 0x9E3779B97F4A7C15 % 2**64 for number in range(MOST // 4)]
+    known = Common(LATELY)
+    hashes = [number * 0x9E3779B97F4A7C15 % 2**64 for number in range(LATELY // 4)]
 
     known.add(hashes)
 
