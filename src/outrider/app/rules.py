@@ -57,7 +57,7 @@ class Memory(Struct, frozen=True):
     waiting_to_be_written: int = 32 * _MIB
     database_cache: int = 8 * _MIB
     known: int = _MIB
-    common: int = 16 * _MIB
+    common: int = 32 * _MIB
     robots: int = 64 * _MIB
     new_hashes: int = 131_072
     sites: int | None = None
@@ -78,7 +78,7 @@ def memory_of(settings: Settings, workers: int) -> Memory:
         waiting_to_be_written=min(free // 8, 32 * _MIB),
         database_cache=min(free // 16, 8 * _MIB),
         known=min(free // 40, _MIB),
-        common=_power_of_two(min(free // 16, 16 * _MIB)),
+        common=_power_of_two(min(free // 8, 32 * _MIB)),
         robots=min(free // 12, 64 * _MIB),
         new_hashes=min(max(free // 4_096, 4_096), 131_072),
         sites=max(free // _ONE_SITE, 8),

@@ -212,7 +212,10 @@ class Gate:
         return [
             (href, way)
             for href, way in zip(hrefs, hashes, strict=True)
-            if common[way & wide] != way and proposed[way & mask] != way
+            if common[way & wide] != way
+            and common[way & wide ^ 1] != way
+            and proposed[way & mask] != way
+            and proposed[way & mask ^ 1] != way
         ]
 
     def _propose_all(
