@@ -117,6 +117,14 @@ def test_a_revived_url_is_another_visit_and_so_is_another_crawl() -> None:
     assert fetch_id(TASK, -(1 << 63)) != fetch_id(TASK, (1 << 63) - 1)
 
 
+@pytest.mark.parametrize("sequence", [0, 1, (1 << 24) - 1, 1 << 24, 1 << 40])
+def test_names_of_visits_are_of_one_length_and_follow_the_order_of_their_site(sequence: int) -> None:
+    name, later = (fetch_id(replace(TASK, sequence=number), SECRET) for number in (sequence, sequence + 1))
+
+    assert len(name) == len(later) == 24
+    assert name < later or (sequence + 1) % (1 << 24) == 0
+
+
 # what the archive gets
 
 
