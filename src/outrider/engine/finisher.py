@@ -114,6 +114,7 @@ class Finisher:
         self._urgent = asyncio.Event()
         self._room = asyncio.Event()
         self._room.set()
+        self._was_full = False
         self._closing = False
         self.loose: list[Event] = []
         """Events without a visit, such as a bug: published with the next batch."""
@@ -127,6 +128,7 @@ class Finisher:
         self._bytes += item.size
         if self._bytes > self._most_bytes:
             self._room.clear()
+            self._was_full = True
         if item.last or len(self._queue) >= ENOUGH or not self._room.is_set():
             self._urgent.set()
         self._news.set()
@@ -138,6 +140,11 @@ class Finisher:
     async def room(self) -> None:
         """Back-pressure: nobody starts a visit while too many bytes wait to be written."""
         await self._room.wait()
+
+    def was_full(self) -> bool:
+        """Has there been too much in memory since this was asked last, or is there now?"""
+        was, self._was_full = self._was_full, False
+        return was or not self._room.is_set()
 
     def close(self) -> None:
         """Write what is there, then end."""

@@ -14,6 +14,7 @@ from msgspec import Struct
 from outrider.engine.brake import Brake
 from outrider.engine.budget import Purse
 from outrider.engine.crew import Crew, Tools, is_page
+from outrider.engine.demand import cpu_demand
 from outrider.engine.finisher import Finished, Finisher, Outcome, Stores
 from outrider.engine.gate import Gate
 from outrider.engine.orders import Orders
@@ -290,10 +291,11 @@ class Worker:
         """Limits of a request are seconds of ours, too: a loop that lags makes good sites look slow."""
         loop = asyncio.get_running_loop()
         while True:
-            before, worked = loop.time(), process_time()
+            before, worked, wanted = loop.time(), process_time(), cpu_demand()
             await asyncio.sleep(_LOOK)
             took = loop.time() - before
-            load = Load(lag=max(0.0, took - _LOOK), busy=(process_time() - worked) / took)
+            busy, wanted = (process_time() - worked) / took, (cpu_demand() - wanted) / took
+            load = Load(max(0.0, took - _LOOK), busy, wanted, full=self._finisher.was_full())
             room = next_room(self._room, len(self._held), load, self._rules.concurrency, self._rules.load)
             if room > self._room:
                 self._wake.set()

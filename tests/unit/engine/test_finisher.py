@@ -156,6 +156,22 @@ async def test_nobody_starts_a_visit_while_too_many_bytes_wait() -> None:
     await waiting
 
 
+async def test_that_there_was_too_much_is_told_also_when_it_has_been_written_since() -> None:
+    alone = Alone(most_bytes=100)
+    finisher = alone.finisher
+
+    finisher.finish(item(100))
+    enough = finisher.was_full()
+    finisher.finish(item(1))
+    too_much, still = finisher.was_full(), finisher.was_full()
+    finisher.finish(item(1))
+    finisher.close()
+    await finisher.run()
+    meanwhile, at_last = finisher.was_full(), finisher.was_full()
+
+    assert (enough, too_much, still, meanwhile, at_last) == (False, True, True, True, False)
+
+
 async def test_a_lease_that_was_lost_is_told_once_a_batch() -> None:
     alone = Alone()
 

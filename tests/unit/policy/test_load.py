@@ -6,6 +6,8 @@ from outrider.policy.load import FEW, Load, LoadLimits, next_room
 
 IDLE = Load()
 BUSY = Load(busy=0.9)
+FULL = Load(full=True)
+IN_LINE = Load(busy=0.4, wanted=0.9)
 
 
 @pytest.mark.parametrize(
@@ -19,6 +21,12 @@ BUSY = Load(busy=0.9)
         (40, 10, BUSY, 500, 38),
         (4, 4, Load(busy=0.85, lag=0.025), 500, 7),
         (40, 40, Load(lag=0.03), 500, 38),
+        (40, 40, FULL, 500, 38),
+        (2, 2, FULL, 500, 2),
+        (63, 63, IN_LINE, 500, 95),
+        (64, 64, IN_LINE, 500, 64),
+        (400, 400, IN_LINE, 500, 400),
+        (400, 400, Load(wanted=0.85), 500, 500),
         (400, 400, IDLE, 500, 500),
         (500, 500, IDLE, 500, 500),
         (1, 1, IDLE, 1, 1),
