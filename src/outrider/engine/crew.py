@@ -239,7 +239,7 @@ class Crew:
             visitor = tools.listings if task.origin is Origin.LISTING else tools.visitor
             name = fetch_id(task, tools.identity.seed)
             haul = await visitor.visit(task, hold.counting_apart(name, sheet))
-            finished = self._settled(stay.lease, hold, task, haul, name)
+            finished = self._settled(stay.lease, hold, task, haul)
             sheet.lap(Activity.READING)
         except StoreError:
             raise
@@ -252,11 +252,9 @@ class Crew:
         if finished is not None:
             self._finisher.finish(finished)
 
-    def _settled(self, lease: Lease, hold: Hold, task: Task, haul: Haul, name: str) -> Finished | None:
+    def _settled(self, lease: Lease, hold: Hold, task: Task, haul: Haul) -> Finished | None:
         """None when our own network is to blame: then the task stays owed, and the site as it was."""
-        tools = self._tools
-        visit = replace(haul.visit, id=name)
-        haul = replace(haul, visit=visit)
+        tools, visit = self._tools, haul.visit
         if visit.requests:
             self._brake.hear(lease.site.key, visit)
             if self._brake.is_on and not is_sign_of_life(visit):

@@ -90,14 +90,17 @@ class Visitor:
         self._new_id = new_id
 
     async def visit(self, task: Task, hold: Hold) -> Haul:
-        """Visit the task's URL while its site is held. The site's new state is in `hold.site`."""
+        """Visit the task's URL while its site is held. The site's new state is in `hold.site`.
+
+        Its name is that of the hold, where it has one.
+        """
         started_at = self._clock.now()
         journey = _Journey()
-        turns = hold.counting_apart()
+        turns = hold.counting_apart(hold.visit or self._new_id())
         outcome = await self._outcome(task, turns, journey)
         verdict = journey.judged.verdict if journey.judged else None
         visit = Visit(
-            id=self._new_id(),
+            id=turns.visit,
             requested=task.url,
             started_at=started_at,
             ended_at=self._clock.now(),
