@@ -42,7 +42,7 @@ are left.
 QUICK: Final = (10_000, 60_000, 100_000)
 QUICK_LAST: Final = 160_000
 LONGEST: Final = 1_200.0
-MINUTE: Final = 60.0
+SPELL: Final = 30.0
 
 
 class Moment(Struct, frozen=True):
@@ -155,13 +155,10 @@ def side_by_side(found: Found, first: int) -> tuple[Growth, Growth]:
     return grown, young
 
 
-def by_minute(found: Found) -> list[int]:
-    """The memory of each minute as its median, as long as the crawl was alone: beside another, what is to be written
-    waits longer.
-    """
-    alone = [moment for moment in found.grown if moment.clock < found.young[0].clock]
-    minutes = groupby(alone, key=lambda moment: moment.at // MINUTE)
-    return [int(median(moment.memory for moment in each)) for _, each in minutes]
+def by_spell(found: Found) -> list[int]:
+    """The memory of the crawl that grew in each half minute, as its median, to its end beside the young one."""
+    spells = groupby(found.grown, key=lambda moment: moment.at // SPELL)
+    return [int(median(moment.memory for moment in each)) for _, each in spells]
 
 
 def main() -> None:
@@ -182,7 +179,7 @@ def main() -> None:
     _show(grown)
     _show(young)
     print(f"the grown one has {grown.rate / young.rate:.0%} of the rate, by CPU {young.cpu / grown.cpu:.0%}")
-    print("memory by the minute, MiB:", ", ".join(f"{memory >> 20:,}" for memory in by_minute(found)))
+    print("memory by the half minute, MiB:", ", ".join(f"{memory >> 20:,}" for memory in by_spell(found)))
     if given.output is not None:
         given.output.write_bytes(json.encode(found))
 
