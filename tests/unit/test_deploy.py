@@ -345,7 +345,8 @@ def test_everything_that_is_installed_is_pinned() -> None:
 def test_every_pin_can_be_installed_with_the_oldest_python_we_take() -> None:
     """Debian 12 has 3.11.2: a package may well ask for a later 3.11."""
     installed = {
-        canonicalize_name(one.name): (one.version, one.metadata["Requires-Python"] or "") for one in distributions()
+        canonicalize_name(one.name): (one.version, *(one.metadata.get_all("Requires-Python") or [""]))
+        for one in distributions()
     }
 
     assert {name for name, version in PINNED.items() if installed[name][0] != version} == set(), "install them anew"

@@ -3,10 +3,10 @@
 Only rules of our own have a setting to be changed: what a site asks for, we offer no way around.
 """
 
-from http import HTTPStatus
 from typing import Final
 
 from outrider.model.reason import Family, Reason
+from outrider.model.status import PHRASES
 
 _MEANING: Final[dict[Reason, str]] = {
     Reason.INVALID_URL: "it is not a URL that could be asked for",
@@ -87,7 +87,4 @@ def meaning(reason: Reason) -> str:
     if reason in _MEANING:
         return _MEANING[reason]
     code = int(reason.removeprefix("http_"))
-    try:
-        return f"it answered {code} {HTTPStatus(code).phrase}"
-    except ValueError:
-        return f"it answered {code}"
+    return f"it answered {code} {PHRASES[code]}" if code in PHRASES else f"it answered {code}"

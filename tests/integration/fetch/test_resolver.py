@@ -1,6 +1,7 @@
 """Where is a host? Asked of a real name server on loopback, through the real c-ares."""
 
 import asyncio
+from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,7 @@ async def test_the_family_named_first_comes_first_and_one_not_named_is_not_asked
         ("93.184.215.14", (PUBLIC,)),
         ("[::1]", ("::1",)),
         ("[2606:2800:21f:cb07:6820:80da:af6b:8b2c]", (PUBLIC_6,)),
-        ("[::ffff:7f00:1]", ("::ffff:7f00:1",)),
+        ("[::ffff:7f00:1]", (str(ip_address("::ffff:7f00:1")),)),
         ("localhost", ("127.0.0.1", "::1")),
         ("localhost.", ("127.0.0.1", "::1")),
         ("LOCALHOST", ("127.0.0.1", "::1")),

@@ -15,7 +15,6 @@ import re
 from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import sha256
-from http import HTTPStatus
 from math import floor
 from typing import Final
 
@@ -24,6 +23,7 @@ from isal.isal_zlib import compress
 from outrider.model.capture import Capture, Unchanged
 from outrider.model.codec import to_json
 from outrider.model.outcome import Headers
+from outrider.model.status import PHRASES
 
 MASK: Final = "X-Crawler-"
 MASKED: Final = re.compile(r"(?:x-crawler-)*transfer-encoding", re.IGNORECASE)
@@ -40,7 +40,6 @@ _GZIP: Final = 31
 """zlib's way of asking for a gzip header and a window of 32 KB."""
 
 _BREAKS: Final = re.compile(r"[\r\n\0]")
-_PHRASES: Final = {status.value: status.phrase for status in HTTPStatus}
 _HTTP_RESPONSE: Final = "application/http;msgtype=response"
 _HTTP_REQUEST: Final = "application/http;msgtype=request"
 _FIELDS: Final = "application/warc-fields"
@@ -133,7 +132,7 @@ def _answer_fields(capture: Capture, digest: str | None) -> str:
 
 def _head(capture: Capture) -> bytes:
     version = "1.0" if capture.http_version == "1.0" else "1.1"
-    lines = [f"HTTP/{version} {capture.status} {_PHRASES.get(capture.status, '')}\r\n"]
+    lines = [f"HTTP/{version} {capture.status} {PHRASES.get(capture.status, '')}\r\n"]
     lines += [
         f"{MASK}{name}: {value}\r\n" if _is_masked(name) else f"{name}: {value}\r\n" for name, value in capture.headers
     ]

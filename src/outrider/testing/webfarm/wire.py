@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from http import HTTPStatus
 from typing import Final, TypeAlias
 
 from msgspec import Struct
+
+from outrider.model.status import PHRASES
 
 LONGEST_HEAD: Final = 65_536
 LONGEST_BODY: Final = 1_048_576
@@ -15,7 +16,6 @@ HeaderValue: TypeAlias = str | bytes
 """Text is sent as UTF-8; bytes go out as they are, however wrong."""
 HeaderFields: TypeAlias = Mapping[str, HeaderValue] | Iterable[tuple[str, HeaderValue]]
 
-_PHRASES: Final = {int(status): status.phrase for status in HTTPStatus}
 _BODILESS: Final = frozenset({*range(100, 200), 204, 304})
 _FRAMING: Final = re.compile(rb"(?im)^(host|connection|content-length|transfer-encoding)[ \t]*:[ \t]*([^\r\n]*)")
 
@@ -137,7 +137,7 @@ def _bare_host(authority: str) -> str:
 
 def head(status: int, headers: HeaderFields = (), *, reason: str | None = None) -> bytes:
     """Status line and headers as given, nothing added, nothing corrected."""
-    phrase = reason if reason is not None else _PHRASES.get(status, "Unheard Of")
+    phrase = reason if reason is not None else PHRASES.get(status, "Unheard Of")
     pairs = headers.items() if isinstance(headers, Mapping) else headers
     lines = [f"HTTP/1.1 {status} {phrase}".encode()]
     lines += [b"%s: %s" % (name.encode(), _as_bytes(value)) for name, value in pairs]
