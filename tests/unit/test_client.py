@@ -155,7 +155,7 @@ async def test_many_tasks_on_one_site_are_served_one_after_the_other_at_its_pace
 async def test_many_sites_are_visited_side_by_side_up_to_the_limit(concurrency: int, peak: int) -> None:
     """H4-9: a wait for one site keeps nobody from others."""
     clock = FakeClock()
-    urls = [f"http://s{n}.test/{page}" for page in range(2) for n in range(12)]
+    urls = [f"http://s{n}.test/{number}" for number in range(2) for n in range(12)]
     site = LateSite({url: page("x") for url in urls}, clock)
     async with client(site, clock, concurrency=concurrency) as crawler:
         fetches = await asyncio.gather(*(crawler.fetch(url) for url in urls))

@@ -329,7 +329,7 @@ HOT = {
     "last": (),
     "put_url": (1, 1),
     "put_proof": (1, ""),
-    "put_decision": (1, "", "", "", "", "", 0.0, None),
+    "put_decision": (1, "", "", "", "", "", 0.0, None, 1, "", "", "", ""),
     "drop_url": (1, 1),
     "count": ("", 1),
     "pages_at": (1, ""),

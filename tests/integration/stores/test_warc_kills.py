@@ -59,6 +59,14 @@ async def kill_at_some_moment(folder: Path, life: int, luck: random.Random) -> N
     await process.communicate()
 
 
+def settled_in(ledger: Path) -> set[str]:
+    """A kill may cut a write in two, which no frontier would show: the line that has no end is taken back."""
+    text = ledger.read_text()
+    whole = text[: text.rfind("\n") + 1]
+    os.truncate(ledger, len(whole))
+    return set(whole.split())
+
+
 async def test_killed_writers_lose_no_settled_capture_and_leave_no_other(tmp_path: Path) -> None:
     """H0-4, C29."""
     print(f"{KILLS} kills, KILLS_SEED={SEED}")
@@ -68,7 +76,7 @@ async def test_killed_writers_lose_no_settled_capture_and_leave_no_other(tmp_pat
 
     for life in range(1, KILLS + 1):
         await kill_at_some_moment(tmp_path, life, luck)
-        known = set((tmp_path / "ledger").read_text().split())
+        known = settled_in(tmp_path / "ledger")
 
         async def is_settled(asked: Sequence[Story], known: set[str] = known) -> list[bool]:
             return [fetch_id in known for fetch_id, _ in asked]

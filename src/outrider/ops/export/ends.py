@@ -61,8 +61,8 @@ class Ends:
         with self._database:
             self._database.execute("BEGIN")
             self._database.executemany(
-                "INSERT OR REPLACE INTO ends SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 FROM wanted WHERE hash = ?1",
-                [(url_hash(page.url), page.url, *_columns(page)) for page in pages],
+                "INSERT OR REPLACE INTO ends SELECT hash, ?, ?, ?, ?, ?, ? FROM wanted WHERE hash = ?",
+                [(page.url, *_columns(page), url_hash(page.url)) for page in pages],
             )
 
     def of(self, page: Page) -> End:

@@ -122,7 +122,7 @@ class Batch:
         """
         known = sorted(self.seen.known(hashes))
         listed = encode(known).decode()
-        owed: dict[int, str] = dict(self._execute(SQL["owed_among"], (listed, encode(sorted(sites)).decode())))
+        owed: dict[int, str] = dict(self._execute(SQL["owed_among"], (listed, encode(sorted(sites)).decode(), listed)))
         over = {key: Over(FETCHED) for key in known if key not in owed}
         for line, key, state, reason in self._execute(SQL["ended_among"], (listed,)):
             over[key] = Over((state, reason or ""), line)

@@ -15,17 +15,17 @@ SELECT rank FROM queue WHERE site = ? AND rank >= ? ORDER BY rank LIMIT 1;
 
 -- name: rows_after
 SELECT rank, due_at, sequence, hash, text, target, rest FROM queue CROSS JOIN origins ON origins.id = origin
-WHERE site = ?1 AND (rank, due_at, sequence) > (?2, ?3, ?4)
+WHERE site = ? AND (rank, due_at, sequence) > (?, ?, ?)
 ORDER BY rank, due_at, sequence;
 
 -- name: pending_after
 SELECT rank, due_at, sequence, hash, text, target, rest FROM queue CROSS JOIN origins ON origins.id = origin
-WHERE site = ?1 AND rank = ?2 AND due_at = ?3 AND sequence > ?4
+WHERE site = ? AND rank = ? AND due_at = ? AND sequence > ?
 ORDER BY sequence;
 
 -- name: waiting_after
 SELECT rank, due_at, sequence, hash, text, target, rest FROM queue CROSS JOIN origins ON origins.id = origin
-WHERE site = ?1 AND rank = ?2 AND (due_at, sequence) > (?3, ?4)
+WHERE site = ? AND rank = ? AND (due_at, sequence) > (?, ?)
 ORDER BY due_at, sequence;
 
 -- name: last_ended
@@ -33,8 +33,8 @@ SELECT coalesce(max(id), 0) FROM ended;
 
 -- name: ended_between
 SELECT id, hash, state, reason, site, url, rest FROM ended
-WHERE id > ?1 AND id <= ?2 AND (?3 IS NULL OR state = ?3) AND (?4 IS NULL OR reason = ?4)
-  AND (?5 IS NULL OR site = ?5) AND (?6 = '' OR instr(url, ?6))
+WHERE id > ? AND id <= ? AND state = coalesce(?, state) AND reason IS coalesce(?, reason) AND site = coalesce(?, site)
+  AND instr(url, ?)
 ORDER BY id;
 
 -- name: dead_after

@@ -65,7 +65,8 @@ def _end_rows(
     """Those that stand in a queue. There is no index of them: the queues are read until all have been found."""
     if not keys:
         return set()
-    values = (encode(sorted(keys)).decode(), encode(sorted(sites)).decode(), len(keys))
+    listed = encode(sorted(keys)).decode()
+    values = (listed, encode(sorted(sites)).decode(), listed, len(keys))
     rows = connection.execute(SQL["rows_among"], values).fetchall()
     batch.load(row[-2] for row in rows)
     for row in rows:

@@ -30,7 +30,7 @@ def find(connection: sqlite3.Connection, key: int, site: str) -> Entry | None:
     ended = connection.execute(SQL["find_ended"], (key,)).fetchone()
     if ended is not None:
         return unpack_ended(ended)
-    owed = connection.execute(SQL["find_in_queue"], (key, site)).fetchone()
+    owed = connection.execute(SQL["find_in_queue"], (key, site, key)).fetchone()
     return None if owed is None else queue_line(owed)
 
 

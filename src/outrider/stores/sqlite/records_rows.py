@@ -74,7 +74,7 @@ class Batch:
         connection.executemany(_SQL["put_page"], pages)
         connection.executemany(_SQL["put_url"], urls)
         connection.executemany(_SQL["put_proof"], proofs)
-        connection.executemany(_SQL["put_decision"], self._decisions)
+        connection.executemany(_SQL["put_decision"], [(*row, *row[:5]) for row in self._decisions])
         connection.executemany(_SQL["count"], counts.items())
 
 

@@ -19,8 +19,8 @@ INSERT OR REPLACE INTO proofs (page, evidence) VALUES (?, ?);
 
 -- name: put_decision
 INSERT INTO decisions (url_hash, url, by, reason, rule, evidence, at, parent)
-SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 WHERE NOT EXISTS (
-    SELECT 1 FROM decisions WHERE url_hash = ?1 AND url = ?2 AND by = ?3 AND reason = ?4 AND rule = ?5
+SELECT ?, ?, ?, ?, ?, ?, ?, ? WHERE NOT EXISTS (
+    SELECT 1 FROM decisions WHERE url_hash = ? AND url = ? AND by = ? AND reason = ? AND rule = ?
 );
 
 -- name: drop_url
@@ -34,7 +34,7 @@ SELECT name, n FROM record_counts;
 
 -- name: pages_at
 SELECT {columns}, evidence FROM page_urls JOIN pages ON id = page_urls.page JOIN proofs ON proofs.page = id
-WHERE hash = ?1 AND (url = ?2 OR final_url = ?2)
+WHERE hash = ? AND ? IN (url, final_url)
 ORDER BY fetched_at, id;
 
 -- name: decisions_about

@@ -92,12 +92,12 @@ INSERT OR REPLACE INTO strays (hash, site) VALUES (?, ?);
 -- name: find_in_queue
 SELECT rank, due_at, queue.sequence, hash, text, target, rest, sites.key, sites.state
 FROM queue JOIN origins ON origins.id = origin JOIN sites ON sites.id = site
-WHERE queue.hash = ?1 AND site IN (SELECT id FROM sites WHERE key = ?2 UNION SELECT site FROM strays WHERE hash = ?1);
+WHERE queue.hash = ? AND site IN (SELECT id FROM sites WHERE key = ? UNION SELECT site FROM strays WHERE hash = ?);
 
 -- name: every_row
 SELECT rank, due_at, queue.sequence, hash, text, target, rest, sites.key, sites.state
 FROM sites JOIN queue ON queue.site = sites.id JOIN origins ON origins.id = origin
-WHERE ?1 IS NULL OR sites.key = ?1
+WHERE sites.key = coalesce(?, sites.key)
 ORDER BY sites.id, queue.sequence;
 
 -- name: end
@@ -108,12 +108,12 @@ SELECT id, hash, state, reason, site, url, rest FROM ended WHERE hash = ?;
 
 -- name: every_ended
 SELECT id, hash, state, reason, site, url, rest FROM ended
-WHERE (?1 IS NULL OR state = ?1) AND (?2 IS NULL OR reason = ?2) AND (?3 IS NULL OR site = ?3)
+WHERE state = coalesce(?, state) AND reason IS coalesce(?, reason) AND site = coalesce(?, site)
 ORDER BY id;
 
 -- name: revivable
 SELECT id, hash, state, reason, site, url, rest FROM ended
-WHERE revivable AND (?1 IS NULL OR state = ?1) AND (?2 IS NULL OR reason = ?2) AND (?3 IS NULL OR site = ?3)
+WHERE revivable AND state = coalesce(?, state) AND reason IS coalesce(?, reason) AND site = coalesce(?, site)
 ORDER BY id;
 
 -- name: ended_among
@@ -121,19 +121,19 @@ SELECT ended.id, hash, state, reason FROM json_each(?) CROSS JOIN ended ON hash 
 
 -- name: owed_among
 SELECT hash, (SELECT key FROM sites WHERE id = queue.site) FROM queue
-WHERE hash IN (SELECT value FROM json_each(?1)) AND site IN (
-    SELECT id FROM sites WHERE key IN (SELECT value FROM json_each(?2))
-    UNION SELECT site FROM strays WHERE hash IN (SELECT value FROM json_each(?1))
+WHERE hash IN (SELECT value FROM json_each(?)) AND site IN (
+    SELECT id FROM sites WHERE key IN (SELECT value FROM json_each(?))
+    UNION SELECT site FROM strays WHERE hash IN (SELECT value FROM json_each(?))
 );
 
 -- name: rows_among
 SELECT rank, due_at, queue.sequence, hash, text, target, rest, sites.key, sites.state
 FROM queue JOIN origins ON origins.id = origin JOIN sites ON sites.id = site
-WHERE hash IN (SELECT value FROM json_each(?1)) AND site IN (
-    SELECT id FROM sites WHERE key IN (SELECT value FROM json_each(?2))
-    UNION SELECT site FROM strays WHERE hash IN (SELECT value FROM json_each(?1))
+WHERE hash IN (SELECT value FROM json_each(?)) AND site IN (
+    SELECT id FROM sites WHERE key IN (SELECT value FROM json_each(?))
+    UNION SELECT site FROM strays WHERE hash IN (SELECT value FROM json_each(?))
 )
-LIMIT ?3;
+LIMIT ?;
 
 -- name: lines_among
 SELECT ended.id, hash, state, reason, site, url, rest, revivable FROM json_each(?) CROSS JOIN ended ON hash = value;
